@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,8 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/humanize"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
 	"resumed/internal/termui"
 )
 
@@ -80,8 +84,45 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	if err := errors.Join(append(bad, err)...); err != nil {
 		return usageError(err)
 	}
-	schedule := backoff.NewSchedule(policy, retries, dice)
-	return c.print(schedule, func(p *termui.Printer) { printSchedule(p, schedule, cmp.Or(s.policy, "default")) })
+	counting := countsFor(cfg.Rules())
+	name := cmp.Or(s.policy, resume.DefaultPolicy)
+	schedule := named{backoff.NewSchedule(policy, retries, dice), name, append([]string{}, counting[name]...)}
+	return c.print(schedule, func(p *termui.Printer) { printSchedule(p, schedule, counting) })
+}
+
+// named is a schedule with the name of its policy, and what the daemon uses it for.
+type named struct {
+	backoff.Schedule
+	Name      string   `json:"name"`
+	CountsFor []string `json:"counts_for"` // never null
+}
+
+// countsFor returns by the names of policies what the daemon uses them for: classes of errors, and
+// agents that have a policy of their own.
+func countsFor(rules resume.Rules) map[string][]string {
+	counting := map[string][]string{}
+	add := func(policy resume.Policy, what string) { counting[policy.Name] = append(counting[policy.Name], what) }
+	for _, class := range limit.Classes() {
+		if class.Transient() {
+			add(rules.PolicyFor("", class), class.String())
+		}
+	}
+	for _, agent := range slices.Sorted(maps.Keys(rules.ByAgent)) {
+		add(rules.ByAgent[agent], agent)
+	}
+	return counting
+}
+
+// end says when the policy gives up.
+func end(p backoff.Policy) string {
+	var ends []string
+	if p.MaxRetries > 0 {
+		ends = append(ends, "after "+humanize.Count(p.MaxRetries, "try")+" without progress")
+	}
+	if p.MaxElapsed > 0 {
+		ends = append(ends, backoff.FormatDuration(p.MaxElapsed)+" after the first failure")
+	}
+	return strings.Join(ends, ", or ")
 }
 
 // pickPolicy returns the policy of that name, or [backoff] for "".
@@ -135,8 +176,21 @@ func (s scheduling) dice() (func() float64, error) {
 	return rand.New(rand.NewPCG(uint64(seed), 0)).Float64, nil
 }
 
-func printSchedule(p *termui.Printer, s backoff.Schedule, name string) {
-	p.Wrapped(fmt.Sprintf("%s: %s\n", name, s.Policy))
+func printSchedule(p *termui.Printer, s named, counting map[string][]string) {
+	p.Wrapped(fmt.Sprintf("%s: %s", s.Name, s.Policy))
+	p.Wrapped("It gives up " + end(s.Policy) + ".")
+	if len(s.CountsFor) == 0 {
+		p.Wrapped("It counts for no session now: an agent's policy, or exec --policy, may name it.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(counting)) {
+		counts := " counts for " + strings.Join(counting[name], ", ") + "."
+		if name == s.Name {
+			p.Wrapped("It" + counts)
+		} else if s.Name == resume.DefaultPolicy {
+			p.Wrapped(name + counts)
+		}
+	}
+	p.Lines("")
 	rows := [][]termui.Cell{termui.Head("ATTEMPT", "BASE", "RANGE", "DELAY", "TOTAL")}
 	total := 0.0
 	for _, d := range s.Delays {
@@ -148,7 +202,7 @@ func printSchedule(p *termui.Printer, s backoff.Schedule, name string) {
 		rows = append(rows, termui.Row(strconv.Itoa(d.Attempt), humanize.Seconds(d.Base), span, humanize.Seconds(d.Delay), humanize.Seconds(total)))
 	}
 	p.Table(append(rows, termui.Row("")))
-	plotSchedule(p, s)
+	plotSchedule(p, s.Schedule)
 }
 
 // The plot fits 80 columns, or the width of the terminal.

@@ -16,7 +16,8 @@ func TestBackoffPrintsTheSchedule(t *testing.T) {
 	b := newBox(t)
 	out, errOut, code := b.run("backoff", "--seed", "7")
 	require.Zero(t, code, errOut)
-	require.Contains(t, out, "default: exponential 30s…5m ±10%, 5 retries")
+	require.Contains(t, out, "default: exponential 30s…5m ±10%, 5 retries\nIt gives up after 5 tries without progress.\n"+
+		"It counts for rate_limit, usage_limit, timeout, unknown, cut_off.\noutage counts for overloaded, server_error, network.\n")
 	require.Contains(t, out, "27s … 33s")
 	require.Contains(t, out, "4m30s … 5m30s")
 	require.Contains(t, out, "█")
@@ -32,9 +33,11 @@ func TestBackoffPrintsTheSchedule(t *testing.T) {
 
 // printed is the JSON output.
 type printed struct {
-	Version int
-	Policy  map[string]any
-	Delays  []struct {
+	Version   int
+	Name      string
+	CountsFor []string `json:"counts_for"`
+	Policy    map[string]any
+	Delays    []struct {
 		Attempt int
 		Base    float64 `json:"base_seconds"`
 		Min     float64 `json:"min_seconds"`
@@ -76,6 +79,8 @@ func TestBackoffForPrograms(t *testing.T) {
 	require.Equal(t, 8.0, s.Delays[1].Delay)
 	require.Equal(t, 9.0, s.Delays[8].Delay, "the cap of the file's own policy")
 	require.EqualValues(t, 5, s.Policy["max_retries"], "attempts says what to print, not what the policy is")
+
+	require.Equal(t, []any{"mine", []string{}}, []any{s.Name, s.CountsFor})
 
 	s = b.schedule("--policy", "contention", "--hard-cap", "--max-exponent", "1", "--base-delay", "1m", "--max-delay", "1d", "--jitter-mode", "full", "--jitter-percent", "0.25", "--max-retries", "2")
 	require.Equal(t, map[string]any{

@@ -407,9 +407,6 @@ progress = ['^step ']
 resume = ["sh", "./resume.sh", "{session}", "{prompt}"]
 `
 
-// likeLimits makes outages use the policy of limits: the policy outage waits too long for tests.
-const likeLimits = "[[backoff.policy]]\nname = \"like-limits\"\nclasses = [\"overloaded\", \"server_error\", \"network\"]\n"
-
 // recordCall is the beginning of every resume.sh.
 const recordCall = `echo "$(date +%s.%N) id=$1 prompt=$2 cwd=$(pwd) PWD=$PWD" >> calls
 `

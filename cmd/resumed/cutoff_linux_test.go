@@ -80,6 +80,8 @@ func TestASessionThatWasCutOffIsTold(t *testing.T) {
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "cut off")
 	require.Contains(t, out, "resumed retry ")
+	out, _, _ = b.run("status", liveID)
+	require.NotContains(t, out, "usage limit")
 
 	// A new daemon does not tell it again, and does nothing by itself.
 	require.Zero(t, b.kill(syscall.SIGTERM))

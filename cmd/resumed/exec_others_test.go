@@ -168,7 +168,7 @@ func TestCtrlCOfExecCountsForTheDaemon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
-			b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``)+likeLimits+"[[agent]]\nname = \"claude-code\"\ncommand = \""+b.path("bin/claude")+"\"\n")
+			b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``)+"[[agent]]\nname = \"claude-code\"\ncommand = \""+b.path("bin/claude")+"\"\n")
 			env := b.agentIs("claude", c.script)
 			if c.before {
 				b.start()

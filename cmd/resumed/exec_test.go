@@ -429,7 +429,7 @@ func TestTheDaemonLeavesASessionToExec(t *testing.T) {
 
 func daemonLeavesASessionToExec(t *testing.T, vars ...string) {
 	b := newBox(t)
-	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``)+likeLimits)
+	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``))
 	env := b.agentIs("claude", claudeWrites)
 	b.start()
 	done := make(chan int, 1)
@@ -482,7 +482,7 @@ func TestTheDaemonDoesNotBeginAgainWhereExecGaveUp(t *testing.T) {
 func TestExecLeavesASessionToTheDaemon(t *testing.T) {
 	const id = "4f2a1c9e-0000-4000-8000-000000000002"
 	b := newBox(t)
-	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``)+likeLimits+"[[agent]]\nname = \"claude-code\"\ncommand = \""+b.path("bin/claude")+"\"\n")
+	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``)+"[[agent]]\nname = \"claude-code\"\ncommand = \""+b.path("bin/claude")+"\"\n")
 	env := b.agentIs("claude", `
 case "$*" in *--version*) echo "2.1.325 (Claude Code)"; exit 0;; esac
 while [ ! -e go ]; do sleep 0.05; done`)

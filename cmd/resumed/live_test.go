@@ -53,7 +53,7 @@ func newLiveBox(t *testing.T) *liveBox {
 
 // configure writes a configuration with short waits.
 func (b *liveBox) configure(resumeKeys string) {
-	b.write(configFile, fmt.Sprintf("[backoff]\nbase_delay = \"100ms\"\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n%s\n"+
+	b.write(configFile, fmt.Sprintf("[backoff]\nbase_delay = \"100ms\"\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n%s\n"+
 		"[[agent]]\nname = \"claude-code\"\ncommand = %q\n", resumeKeys, b.path("claude.sh")))
 }
 

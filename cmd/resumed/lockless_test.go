@@ -267,7 +267,7 @@ func (s *stay) kept(n int) string {
 // configureLockless puts their programs into PATH, and makes waits short.
 func (b *box) configureLockless(keys string) {
 	b.t.Helper()
-	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
+	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
 		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n[[agent]]\nname = \"copilot\"\ncommand = %q\n[[agent]]\nname = \"kimi\"\ncommand = %q\n[[agent]]\nname = \"pi\"\ncommand = %q\n",
 			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot"), b.path("bin/kimi"), b.path("bin/pi")))
 }

@@ -50,7 +50,7 @@ func newBox2(t *testing.T) *box2 {
 	b.db.exec(`CREATE TABLE session_v2 (id text PRIMARY KEY, parent_id text, directory text, agent text, model text,
 			time_created integer, time_updated integer, time_archived integer, time_suspended integer, resume_attempts integer);
 		CREATE TABLE session_message (id text PRIMARY KEY, session_id text, type text, seq integer, time_created integer, time_updated integer, data text)`)
-	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n")
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n")
 	b.session2("ses_1")
 	b.answers("ses_1", `"finish":"stop"`)
 	return b

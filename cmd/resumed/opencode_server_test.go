@@ -116,7 +116,7 @@ func (b *servedBox) serve(dir, resumeKeys string, change func(*opencodeServer)) 
 }
 
 func (b *servedBox) configure(server, resumeKeys string) {
-	b.write(configFile, fmt.Sprintf("[backoff]\nbase_delay = \"100ms\"\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n%s\n"+
+	b.write(configFile, fmt.Sprintf("[backoff]\nbase_delay = \"100ms\"\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n%s\n"+
 		"[[agent]]\nname = \"opencode\"\nserver = %q\n", resumeKeys, server))
 }
 

@@ -60,6 +60,36 @@ func TestAnOutageIsRiddenOutAndToldOnce(t *testing.T) {
 	require.Greater(t, b.session("s-1").Attempt, 2)
 }
 
+// An outage has the policy outage as long as the user sets no waits; then theirs hold for it too.
+func TestTheUsersWaitsHoldInAnOutage(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, outageBot)
+	b.write("bot/resume.sh", `echo overloaded >> logs/s-1.log; exit 1`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\noverloaded\n")
+	s := b.untilState("s-1", resume.Waiting)
+	require.Equal(t, "outage", s.Policy)
+	require.InDelta(t, 12*3600, s.GivesUpAt.Sub(*s.LimitedAt).Seconds(), 1)
+	out, errOut, code := b.run("status", "s-1")
+	require.Zero(t, code, errOut)
+	require.Regexp(t, `(?m)^policy +outage\ngives up +.*\d\d:\d\d`, out)
+
+	slow := "[backoff]\nbase_delay = \"10m\"\nmax_delay = \"1h\"\nmax_retries = 2\njitter = false\n"
+	b.reconfigure(slow + outageBot)
+	s = b.session("s-1")
+	require.Equal(t, "default", s.Policy)
+	require.InDelta(t, 600, s.NextAt.Sub(*s.LimitedAt).Seconds(), 1)
+	out, _, _ = b.run("status", "s-1")
+	require.Regexp(t, `(?m)^policy +default\ngives up +after 2 resumes without progress$`, out)
+	out, _, _ = b.run("status", "--json")
+	require.Contains(t, out, `"gives_up_at":null`)
+	out, _, _ = b.run("backoff")
+	require.Contains(t, out, "It gives up after 2 tries without progress.\nIt counts for rate_limit, usage_limit, overloaded, server_error, network, ")
+
+	b.reconfigure(strings.ReplaceAll(slow, "10m", "100ms") + outageBot)
+	require.Equal(t, 2, b.untilState("s-1", resume.GaveUp).Attempt)
+}
+
 func TestTheOutagePolicyIsPrinted(t *testing.T) {
 	b := newBox(t)
 	out, errOut, code := b.run("backoff", "--policy", "outage", "--json", "--seed", "1")

@@ -365,7 +365,7 @@ func TestATaskThatFailsIsTold(t *testing.T) {
 
 // What began a session has not resumed it.
 func TestLogsTellAStartFromAResume(t *testing.T) {
-	b := newQueueBox(t, likeLimits+"[backoff]\nbase_delay = \"100ms\"\n")
+	b := newQueueBox(t, "[backoff]\nbase_delay = \"100ms\"\n")
 	b.write("src/README", "")
 	b.start()
 	b.queue("add", "--dir", b.path("src"), "--", "go")

@@ -4,6 +4,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +45,81 @@ func TestARetryBeforeTheProvidersTimeIsAskedFor(t *testing.T) {
 	term.keys("y", "Enter")
 	b.untilState("s-1", resume.Watching)
 	require.Len(t, b.calls(), 1)
+}
+
+// An order to try again outlives a reload and a crash of the daemon, whatever has parked the session.
+func TestARetryThatIsHeldBackIsNotLost(t *testing.T) {
+	b := newBox(t)
+	config := strings.ReplaceAll(bot, "limit = [", `limit = ['(?P<class>auth)$', `)
+	b.write(configFile, config)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/far-1.log", "step 1\nrate limited, retry in 400h\n")
+	b.write("bot/logs/auth-1.log", "step 1\nauth\n")
+	ids := []string{"far-1", "auth-1"}
+	for _, id := range ids {
+		b.untilState(id, resume.Parked)
+	}
+	for _, order := range [][]string{{"pause"}, append([]string{"retry", "--now"}, ids...)} {
+		_, errOut, code := b.run(order...)
+		require.Zero(t, code, errOut)
+	}
+	waits := func(when string) {
+		t.Helper()
+		for _, id := range ids {
+			require.Equal(t, resume.Waiting, b.session(id).State, "%s: %s", when, b.session(id).Reason)
+		}
+	}
+	b.reconfigure(config + "[resume]\nmargin = \"61s\"\nstagger = \"0s\"\n")
+	waits("after a reload")
+	b.kill(syscall.SIGKILL)
+	b.start()
+	waits("after a restart")
+	_, errOut, code := b.run("unpause")
+	require.Zero(t, code, errOut)
+	for _, id := range ids {
+		b.untilState(id, resume.Watching)
+	}
+	require.Len(t, b.calls(), 2)
+}
+
+// While a user is still signed out, one session shows it for all that are retried, and the user is told once.
+func TestARetryWhileStillSignedOutIsMadeOnce(t *testing.T) {
+	const sessions = 6
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, strings.ReplaceAll(bot, "limit = [", `limit = ['(?P<class>auth)$', `)+"[resume]\nstagger = \"0s\"\n[notify]\ngroup_wait = \"1s\"\n"+
+		"[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
+	b.write("bot/resume.sh", recordCall+`sleep 1; if test -e signed-in; then echo "step 2"; else echo auth; fi >> logs/$1.log`)
+	b.start()
+	var ids []string
+	for n := range sessions {
+		ids = append(ids, fmt.Sprintf("%c-1", 'a'+n))
+		b.write("bot/logs/"+ids[n]+".log", "step 1\nauth\n")
+	}
+	all := func(state resume.State) {
+		for _, id := range ids {
+			b.untilState(id, state)
+		}
+	}
+	all(resume.Parked)
+	b.until("it is told", func() bool { return len(hook.got()) == 1 })
+
+	retry := func() {
+		_, errOut, code := b.run("retry", "--class", "auth")
+		require.Zero(t, code, errOut)
+	}
+	retry()
+	b.until("it is told again", func() bool { return len(hook.got()) > 1 })
+	all(resume.Parked)
+	require.Len(t, b.calls(), 1)
+	require.Len(t, hook.got(), 2)
+	require.Len(t, hook.got()[1].Sessions, sessions, "the notice names all")
+
+	b.write("bot/signed-in", "")
+	retry()
+	all(resume.Watching)
+	require.Len(t, b.calls(), 1+sessions)
+	require.Len(t, hook.got(), 2)
 }
 
 func TestOrdersForSeveralSessions(t *testing.T) {

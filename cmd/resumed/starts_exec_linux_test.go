@@ -35,7 +35,7 @@ func (b *leashBox) execs(policy string, through ...string) *exec.Cmd {
 	b.t.Helper()
 	b.inMemory()
 	b.install("node20/bin/claude", fmt.Sprintf(limitedClaude, claudeSession, claudeTranscript))
-	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``)+likeLimits)
+	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``))
 	timestamp := regexp.MustCompile(`"timestamp":"[^"]*"`)
 	b.write("prompt", timestamp.ReplaceAllString(promptLine(claudeSession, b.path("bot"), "work"), `"timestamp":"NOW"`))
 	b.write("refusal", timestamp.ReplaceAllString(refusalLine(claudeSession, b.path("bot")), `"timestamp":"NOW"`))

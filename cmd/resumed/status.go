@@ -171,10 +171,12 @@ func (c *cli) leftBehind(all bool, args []string, which func(view.Session) bool)
 		return err
 	}
 	cfg, _, configErr := c.load()
+	rules := cfg.Rules()
 	sessions := []view.Session{}
 	for _, v := range known {
-		if configErr == nil { // without a configuration its number of tries is unknown
-			v.MaxRetries = cfg.Policy(v.Agent, v.Class).MaxRetries
+		if configErr == nil { // without a configuration its policy is unknown
+			policy := rules.PolicyFor(v.Agent, v.Class)
+			v.Policy, v.MaxRetries = policy.Name, policy.MaxRetries
 		}
 		v.Remedy = agents.Remedy(v)
 		if (all || len(args) == 1 || v.Interrupted()) && (which == nil || which(v)) {

@@ -41,7 +41,7 @@ func TestAnUnseenSessionIsHeld(t *testing.T) {
 		b.write("tools/"+name, "#!/bin/sh\necho \"$*\" >> \"$HOME/sent\"\n")
 		fmt.Fprintf(&agents, "[[agent]]\nname = %q\ncommand = %q\n", name, b.path("tools", name))
 	}
-	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n[control]\ntrust_confined = true\n"+
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n[control]\ntrust_confined = true\n"+
 		"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n"+agents.String())
 
 	gemini, qwen := b.stay(geminiCLI, 1), b.stay(qwenCode, 2)

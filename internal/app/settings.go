@@ -57,7 +57,7 @@ func (s *settings) goOn(session resume.Session) string {
 
 // view returns a session with the limits of the rules.
 func (s *settings) view(session resume.Session) view.Session {
-	v := view.Of(session, s.rules.PolicyOf(session).MaxRetries)
+	v := view.ByRules(session, s.rules)
 	if cold, known := session.Cold(time.Now()); known && v.Cold == nil {
 		v.Cold = new(cold) // it is not waiting: a resume would start now
 	}

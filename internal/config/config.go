@@ -311,6 +311,10 @@ func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
 type Backoff struct {
 	backoff.Policy
 	Policies []NamedPolicy `toml:"policy"`
+
+	// Given says that the file, or the environment, sets a key of the default policy: then it counts
+	// for outages too.
+	Given bool
 }
 
 // NamedPolicy is a policy for some classes, or for agents that name it.

@@ -42,11 +42,14 @@ func Parse(path string, data []byte, known Known) (Config, error) {
 	wrong := doc.check()
 	found = append(found, wrong...)
 
-	settings, err := merge(doc.without(wrong), env)
+	file := doc.without(wrong)
+	given := givesBackoff(file, env)
+	settings, err := merge(file, env)
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
 	cfg, err := decode(settings)
+	cfg.Backoff.Given = given
 	if err != nil && len(found) == 0 {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -60,6 +63,17 @@ func Parse(path string, data []byte, known Known) (Config, error) {
 		return Config{}, join(found)
 	}
 	return cfg, nil
+}
+
+// givesBackoff reports whether a key of the default policy is set.
+func givesBackoff(file map[string]any, env map[string]override) bool {
+	table, _ := file["backoff"].(map[string]any)
+	inFile := len(table)
+	if _, named := table["policy"]; named {
+		inFile--
+	}
+	inEnv := func(key string) bool { return strings.HasPrefix(key, "backoff.") }
+	return inFile > 0 || slices.ContainsFunc(slices.Collect(maps.Keys(env)), inEnv)
 }
 
 // keyDelimiter is not a dot, so that viper does not split keys that contain one.

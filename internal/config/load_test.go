@@ -182,6 +182,43 @@ policy = "default"
 	require.Equal(t, 4, mine.Rules().PolicyOf(session).MaxRetries)
 }
 
+// What a user sets in [backoff] holds for outages too; the built-in policy for them counts only where
+// nothing is set.
+func TestWhichPolicyAppliesInAnOutage(t *testing.T) {
+	outage, _ := backoff.Named("outage")
+	for name, tt := range map[string]struct {
+		file, env string
+		named     string
+		want      func(*backoff.Policy)
+	}{
+		"nothing is set":                    {"", "", "outage", nil},
+		"only other keys are set":           {"[resume]\nmargin = \"2m\"\n", "", "outage", nil},
+		"a section without keys":            {"[backoff]\n", "", "outage", nil},
+		"a policy for something else":       {"[[backoff.policy]]\nname = \"x\"\nclasses = [\"timeout\"]\nbase_delay = \"1s\"\n", "", "outage", nil},
+		"a key is set":                      {"[backoff]\nbase_delay = \"2s\"\n", "", "default", func(p *backoff.Policy) { p.BaseDelay = 2 * time.Second }},
+		"a key is set to what it is":        {"[backoff]\nmax_retries = 5\n", "", "default", func(*backoff.Policy) {}},
+		"a key is set in the environment":   {"", "3", "default", func(p *backoff.Policy) { p.MaxRetries = 3 }},
+		"a key is set, and an own outage":   {"[backoff]\nmax_retries = 2\n[[backoff.policy]]\nname = \"outage\"\n", "", "outage", func(p *backoff.Policy) { p.MaxRetries = 2 }},
+		"the class has a policy of its own": {"[[backoff.policy]]\nname = \"x\"\nclasses = [\"overloaded\", \"server_error\", \"network\"]\nmax_retries = 9\n", "", "x", func(p *backoff.Policy) { p.MaxRetries = 9 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("RESUMED_BACKOFF_MAX_RETRIES", tt.env)
+			want := resume.Policy{Name: tt.named, Policy: outage}
+			if tt.want != nil {
+				want.Policy = backoff.Default()
+				tt.want(&want.Policy)
+			}
+			c := load(t, tt.file)
+			for _, class := range []limit.Class{limit.Overloaded, limit.ServerError, limit.Network} {
+				require.Equal(t, want, c.Rules().PolicyFor("codex", class))
+			}
+			require.Equal(t, resume.Policy{Name: "default", Policy: c.Backoff.Policy}, c.Rules().PolicyFor("codex", limit.RateLimit))
+			t.Setenv("RESUMED_BACKOFF_MAX_RETRIES", "")
+			require.Equal(t, c, load(t, c.encode(false)), "shown, it means the same")
+		})
+	}
+}
+
 func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file string

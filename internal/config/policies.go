@@ -10,8 +10,6 @@ import (
 	"resumed/internal/resume"
 )
 
-const defaultPolicy = "default"
-
 // Policy returns the policy for an agent's sessions that were stopped by an error of that class: the
 // agent's, else the class's, else [backoff].
 func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
@@ -33,8 +31,25 @@ func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 }
 
 // outagePolicy is the name of the policy for sessions with a provider that cannot be reached or does not
-// answer.
+// answer, unless the user has set how long to wait.
 const outagePolicy = "outage"
+
+// policyOf returns the policy of the daemon for the sessions that were stopped by an error of that
+// class, if their agent has none: it waits until an outage ends.
+func (c Config) policyOf(class limit.Class) resume.Policy {
+	ofUser := false
+	for _, p := range c.Backoff.Policies {
+		if slices.Contains(p.Classes, class) {
+			return resume.Policy{Name: p.Name, Policy: p.Policy}
+		}
+		ofUser = ofUser || p.Name == outagePolicy
+	}
+	if class.Outage() && (ofUser || !c.Backoff.Given) {
+		outage, _ := c.NamedPolicy(outagePolicy)
+		return resume.Policy{Name: outagePolicy, Policy: outage}
+	}
+	return resume.Policy{Name: resume.DefaultPolicy, Policy: c.Policy("", class)}
+}
 
 // unknownTries is how often an unknown failure is tried again before it is reported, unless a policy of
 // the file says otherwise.
@@ -43,7 +58,7 @@ const unknownTries = 2
 // NamedPolicy returns the policy of that name: one of the file, else a built-in one. "default" is
 // [backoff] as configured.
 func (c Config) NamedPolicy(name string) (backoff.Policy, bool) {
-	if name == defaultPolicy {
+	if name == resume.DefaultPolicy {
 		return c.Backoff.Policy, true
 	}
 	for _, p := range c.Backoff.Policies {
@@ -82,8 +97,8 @@ const leastQuiet = 24 * time.Hour
 func (c Config) Rules() resume.Rules {
 	rules := resume.Rules{
 		Backoff:       c.Backoff.Policy,
-		ByClass:       make(map[limit.Class]backoff.Policy),
-		ByAgent:       make(map[string]backoff.Policy),
+		ByClass:       make(map[limit.Class]resume.Policy),
+		ByAgent:       make(map[string]resume.Policy),
 		Parallel:      make(map[string]bool),
 		Margin:        c.Resume.Margin,
 		MaxWait:       c.Resume.MaxWait,
@@ -116,12 +131,7 @@ func (c Config) Rules() resume.Rules {
 		}
 	}
 	for _, class := range limit.Classes() {
-		policy := c.Policy("", class)
-		named := func(p NamedPolicy) bool { return slices.Contains(p.Classes, class) }
-		if class.Outage() && !slices.ContainsFunc(c.Backoff.Policies, named) { // the daemon waits until it ends
-			policy, _ = c.NamedPolicy(outagePolicy)
-		}
-		if policy != rules.Backoff {
+		if policy := c.policyOf(class); policy != rules.PolicyFor("", class) {
 			rules.ByClass[class] = policy
 		}
 	}
@@ -130,7 +140,7 @@ func (c Config) Rules() resume.Rules {
 			rules.Parallel[entry.Name] = true
 		}
 		if entry.Policy != "" {
-			rules.ByAgent[entry.Name] = c.Policy(entry.Name, limit.None)
+			rules.ByAgent[entry.Name] = resume.Policy{Name: entry.Policy, Policy: c.Policy(entry.Name, limit.None)}
 		}
 	}
 	return rules

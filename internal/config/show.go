@@ -43,12 +43,14 @@ func mirror(at step, v reflect.Value, brief, hide bool) any {
 	case kindTable:
 		var fields []reflect.StructField
 		var values []any
+		backoff, _ := v.Interface().(Backoff)
 		for key, f := range fieldsOf(v.Type()) {
 			value := v.FieldByIndex(f.Index)
+			fallback := at.path == "backoff" && key != "policy" && !backoff.Given // a key that is set would count for outages too
 			if brief && silent(at.into(key), value) {
 				continue
 			}
-			tag := reflect.StructTag(fmt.Sprintf("toml:%q json:%[1]q", key))
+			tag := reflect.StructTag(fmt.Sprintf("toml:%q json:%[1]q commented:\"%t\"", key, fallback))
 			fields = append(fields, reflect.StructField{Name: f.Name, Type: reflect.TypeFor[any](), Tag: tag})
 			values = append(values, mirror(at.into(key), value, brief, hide))
 		}

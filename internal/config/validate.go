@@ -15,6 +15,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/prompt"
+	"resumed/internal/resume"
 )
 
 func (c Config) validate(known Known) []*Problem {
@@ -209,7 +210,7 @@ func (b Backoff) validate(found *problems) {
 	for i, p := range b.Policies {
 		key := index("backoff.policy", i)
 		found.policy(key, p.Policy, inherited)
-		found.check(p.Name != defaultPolicy, key+".name", p.Name, `must be another name: "default" is [backoff] itself`)
+		found.check(p.Name != resume.DefaultPolicy, key+".name", p.Name, `must be another name: "default" is [backoff] itself`)
 		found.uniqueName(key, p.Name, names)
 		for j, class := range p.Classes {
 			at := index(key+".classes", j)

@@ -240,7 +240,7 @@ func TestSettingsAreRules(t *testing.T) {
 	require.Equal(t, map[string]bool{"mybot": true}, rules.Parallel)
 	require.Len(t, rules.ByAgent, 1)
 	outage, _ := c.NamedPolicy(outagePolicy)
-	require.Equal(t, outage, rules.ByAgent["codex"])
+	require.Equal(t, resume.Policy{Name: outagePolicy, Policy: outage}, rules.ByAgent["codex"])
 	require.Empty(t, c.Failovers())
 
 	for retries, want := range map[int]int{0: unknownTries, 1: 1, unknownTries: unknownTries, 9: unknownTries} {

@@ -12,24 +12,25 @@ import (
 	"resumed/internal/resume/view"
 )
 
-// appears waits until the transcript shows the prompt. If the daemon stops first, the next one looks for it.
-func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session, patience time.Duration, done string) resume.Event {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(ctx, lookPause) {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if arrived(ctx, a, s) {
+// appears waits until the transcript shows the prompt; otherwise lost is the result. If the daemon stops
+// first, the next one looks for it.
+func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session, patience time.Duration, lost string) resume.Event {
+	for deadline := time.Now().Add(patience); ctx.Err() == nil; pause(ctx, lookPause) {
+		switch {
+		case arrived(ctx, a, s):
 			return d.delivered(ctx, s)
+		case time.Now().Before(deadline):
+		case d.isQueued(ctx, a, s):
+			return resume.Ended{Outcome: resume.Delivered}
+		default:
+			return unknown(lost)
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case d.isQueued(ctx, a, s):
-		return resume.Ended{Outcome: resume.Delivered}
-	default:
-		return unknown(fmt.Sprintf("%s, and did not appear in the transcript within %s", done, patience))
-	}
+	return nil
+}
+
+func notShown(done string, patience time.Duration) string {
+	return fmt.Sprintf("%s, and did not appear in the transcript within %s", done, patience)
 }
 
 // delivered reads the transcript first: the engine must know it before it waits for the session to move.
@@ -152,9 +153,9 @@ func (q *queue) send(ctx context.Context) resume.Event {
 }
 
 func (q *queue) confirm(ctx context.Context) resume.Event {
-	return q.appears(ctx, q.agent, q.session, queuePatience, queued)
+	return q.appears(ctx, q.agent, q.session, queuePatience, wasQueued)
 }
 
-const queued = "the prompt was queued"
+var wasQueued = notShown("the prompt was queued", queuePatience)
 
 func handOverBounds() (timeout, stall time.Duration) { return handOverTimeout, 0 }

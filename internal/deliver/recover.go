@@ -112,19 +112,26 @@ func (v *delivery) insist(ctx context.Context) {
 // concludeHandOver finds out the result of a prompt that an earlier daemon was handing over. Only the
 // transcript or the agent's queue shows it; the prompt is never handed over again. A hand-over command
 // that still runs is waited for before anything is reported: a person may order the next resume at
-// once.
+// once. The agent has as much time to record the prompt as without a new daemon.
 func (d *Deliverer) concludeHandOver(ctx context.Context, s resume.Session) resume.Event {
 	a := d.opts.Settings().Agent(s.Key.Agent)
+	const lost = "resumed ended while it handed over the prompt, and the transcript does not tell whether it was sent"
 	process, alive := d.machine.Find(s.Run.Mark)
 	switch {
-	case a != nil && alive:
+	case a == nil:
+		return unknown(lost)
+	case alive:
 		process.Bind(runner.Command{Mark: s.Run.Mark, Output: d.files.Output(s.Key, s.Run.N), Bounds: handOverBounds})
 		if d.await(ctx, s.Run.Mark, process); ctx.Err() != nil {
 			return nil
 		}
-		return d.appears(ctx, a, s, queuePatience, queued)
-	case a != nil && (arrived(ctx, a, s) || d.isQueued(ctx, a, s)):
+		return d.appears(ctx, a, s, queuePatience, wasQueued)
+	case d.isQueued(ctx, a, s):
 		return resume.Ended{Outcome: resume.Delivered}
 	}
-	return unknown("resumed ended while it handed over the prompt, and the transcript does not tell whether it was sent")
+	patience := queuePatience
+	if s.Run.Process.PID != 0 {
+		patience = linePatience // it was typed into the terminal of that process
+	}
+	return d.appears(ctx, a, s, min(patience, patience-time.Since(s.LastStart())), lost)
 }

@@ -47,6 +47,7 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 	handed := func() *world {
 		w := newWorld(t)
 		w.session.Run = &resume.Run{Mark: w.mark, N: 1, Unverifiable: true}
+		w.session.Attempts[0].StartedAt = time.Now().Add(-queuePatience)
 		return w
 	}
 	w := handed()
@@ -63,6 +64,32 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
 }
 
+// A daemon that begins right after one that handed over a prompt waits for the agent to record it.
+func TestAPromptAppearsAfterTheDaemonThatSentIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		holder resume.Process // whose terminal it was typed into
+		late   time.Duration  // after the claim
+		want   string
+	}{
+		"it was queued":              {resume.Process{}, 25 * time.Second, "delivered"},
+		"it was queued, and is lost": {resume.Process{}, 40 * time.Second, "unknown: resumed ended while it handed over the prompt"},
+		"it was typed":               {resume.Process{PID: 1}, 8 * time.Second, "delivered"},
+		"it was typed, and is lost":  {resume.Process{PID: 1}, 20 * time.Second, "unknown: resumed ended while it handed over the prompt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.session.Run = &resume.Run{Mark: w.mark, N: 1, Unverifiable: true, Process: c.holder}
+				time.Sleep(3 * time.Second) // until the next daemon
+				path := w.session.Transcript
+				time.AfterFunc(c.late-3*time.Second, func() { _ = os.WriteFile(path, []byte("limit\nprompt\n"), 0o600) })
+				require.Contains(t, last(w.recovered()), c.want)
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
 // The prompt of a resume with an unknown result appears late, a moment before a person asks for the
 // next resume: it does not confirm that one.
 func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
@@ -76,6 +103,7 @@ func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
 			before := "limit\nprompt\n"
 			w.session.Seen = resume.Position{Epoch: "1", Offset: int64(len(before))}
 			w.session = w.session.Next(resume.Started{Mark: w.mark, Unverifiable: true}, rules, time.Now(), 0.5)
+			w.session.Attempts[0].StartedAt = time.Now().Add(-queuePatience)
 			require.NoError(t, os.WriteFile(w.session.Transcript, []byte(before+c.after), 0o600))
 			got := w.recovered()
 			require.Contains(t, got[len(got)-1], c.want)

@@ -132,7 +132,7 @@ func (t *typing) send(ctx context.Context) resume.Event {
 }
 
 func (t *typing) confirm(ctx context.Context) resume.Event {
-	return t.appears(ctx, t.agent, t.session, linePatience, "the prompt was typed and sent")
+	return t.appears(ctx, t.agent, t.session, linePatience, notShown("the prompt was typed and sent", linePatience))
 }
 
 // named adds to a reason which terminal it is about, if a person must look there.

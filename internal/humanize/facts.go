@@ -76,6 +76,21 @@ func Facts(s view.Session) []Fact {
 	}
 	say("run with", sanitize.Line(s.Program))
 	say("attempts", strings.ReplaceAll(Tries(s), "/", " of "))
+	if s.State == resume.Waiting || s.State == resume.Resuming || s.State == resume.Settling {
+		say("policy", sanitize.Line(s.Policy))
+		tries := ""
+		if s.MaxRetries > 0 {
+			tries = "after " + Count(s.MaxRetries, "resume") + " without progress"
+		}
+		switch {
+		case s.GivesUpAt == nil:
+			say("gives up", tries)
+		case tries == "":
+			when("gives up", s.GivesUpAt, "")
+		default:
+			when("gives up", s.GivesUpAt, ", or "+tries)
+		}
+	}
 	if s.Windows > 0 {
 		say("windows", Count(s.Windows, "usage limit")+" since your last prompt")
 	}

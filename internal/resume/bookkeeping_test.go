@@ -35,6 +35,37 @@ func TestAnOrderHoldsUntilItIsCarriedOut(t *testing.T) {
 	require.Equal(t, noon.Add(time.Hour), task.do(Enqueued{}).NextAt, "a task that its user changes waits for its new time")
 }
 
+// What has parked a session parks it again only after the order was carried out.
+func TestAnOrderIsNotLostWhileItsSessionIsHeldBack(t *testing.T) {
+	for stopped, ev := range map[string]Limited{
+		"signed out":         limited(noon, limit.Auth),
+		"no credits":         limited(noon, limit.Billing),
+		"reset too far away": limitedUntil(noon, limit.UsageLimit, noon.Add(far)),
+	} {
+		old := ev
+		old.At = noon.Add(-48 * time.Hour)
+		for happens, events := range map[string][]Event{
+			"a refusal of days ago": {Due{Mark: "a"}, old},
+			"a reload or a restart": {Reconsider{}},
+			"the clock is set back": {Rewound{}},
+			"a reading of usage":    {Learned{Usage: &Usage{At: noon}}},
+			"a try that must wait":  {Due{Mark: "a"}, NotSent{Mark: "a", Why: "a person works there"}},
+			"a claim that is lost":  {Due{Mark: "a"}, Lost{Mark: "a"}},
+			"a pause":               {Due{Mark: "a"}, Pause{}, Unpause{}},
+		} {
+			w := newWalk().do(ev)
+			w.rules.Overdue = 24 * time.Hour
+			require.Equal(t, Parked, w.State)
+			w.do(Retry{}).do(events...)
+			require.Equal(t, Waiting, w.State, "%s, %s: %s", stopped, happens, w.Reason)
+			require.False(t, w.RetryAskedAt.IsZero())
+			require.Empty(t, w.Overdue(noon))
+			w.resume().end(Failed)
+			require.Equal(t, Parked, w.State, "one try was asked for")
+		}
+	}
+}
+
 func TestAnOrderKeepsToTheHours(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Overloaded))
 	w.rules.NextAllowed = func(at time.Time) time.Time { return at.Add(8 * time.Hour) }
@@ -66,6 +97,9 @@ func TestNothingHasHappenedInTheFuture(t *testing.T) {
 	require.Equal(t, noon, w.PromptedAt)
 	require.Equal(t, noon, w.MovedAt)
 	require.Equal(t, noon, w.do(Prompted{At: noon.Add(-time.Hour)}).PromptedAt, "nor is an old prompt the last one")
+	w.do(Learned{Usage: &Usage{At: noon.Add(time.Hour)}, Context: &Context{Tokens: 1, At: noon.Add(time.Hour)}})
+	require.Equal(t, noon, w.Usage.At, "the next reading is not an old one")
+	require.Equal(t, noon, w.Context.At, "the provider's cache ends")
 	until := Bounded(NotSent{Until: time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC)}).(NotSent).Until
 	require.True(t, FitsJSON(until))
 }
@@ -87,6 +121,33 @@ func TestAClockThatWasSetBackHoldsNobodyBack(t *testing.T) {
 	require.False(t, w.NextAt.After(noon.Add(time.Hour)))
 	require.Equal(t, noon, w.Attempts[0].StartedAt)
 	require.True(t, before.Attempts[0].StartedAt.After(noon), "what was stored before does not change with it")
+}
+
+// What a session was started with stays known, and no later prompt counts as one that its process had.
+func TestAClockThatWasSetBackHidesNoStart(t *testing.T) {
+	w := newWalk().after(far)
+	w.do(Prompted{At: w.now}).after(time.Minute).do(Learned{Origin: &Origin{SeenAt: w.now, ArgsSeen: true, EnvSeen: true}})
+	before := w.Session
+	w.now = noon
+	require.True(t, w.IsAhead(noon))
+	w.do(Rewound{})
+	require.False(t, w.IsAhead(noon))
+	require.True(t, w.StartedWith().Seen())
+	w.do(Learned{Origin: &Origin{SeenAt: noon.Add(time.Second), ArgsSeen: true, EnvSeen: true}})
+	require.True(t, w.StartedWith().Seen())
+	w.after(time.Minute).do(Prompted{At: w.now})
+	require.False(t, w.StartedWith().Seen(), "it may have gone to another process")
+	require.Equal(t, noon.Add(far+time.Minute), before.Origin.SeenAt, "what was stored before does not change with it")
+
+	w = newWalk().after(far).do(Learned{Origin: &Origin{SeenAt: noon.Add(far), ArgsSeen: true, EnvSeen: true}}).after(time.Minute)
+	w.do(Prompted{At: w.now})
+	w.now = noon
+	require.False(t, w.do(Rewound{}).StartedWith().Seen(), "nor does an unseen start become a seen one")
+	w.after(far).do(Prompted{At: w.now}, limited(w.now, limit.Overloaded)).resume().do(Progressed{At: w.now})
+	w.now = noon
+	w.do(Rewound{})
+	require.True(t, w.LastResume().After(w.PromptedAt), "nor a resume a person's prompt")
+	require.True(t, w.Unattended())
 }
 
 func TestWhatIsMissedIsNotMissedForEver(t *testing.T) {

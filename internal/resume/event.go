@@ -61,6 +61,13 @@ type (
 	// Postponed is a reset that has moved, as another session of the account was told.
 	Postponed struct{ Reset limit.Reset }
 
+	// Refused is a refusal of another session that holds for the whole account, such as a sign-in that
+	// is needed. Text is in the agent's words.
+	Refused struct {
+		limit.Verdict
+		Text string
+	}
+
 	// Lifted is a limit that ended before its reset: another session that it had stopped works again.
 	Lifted struct {
 		At time.Time
@@ -217,6 +224,7 @@ func (Cancelled) event()      {}
 func (Due) event()            {}
 func (HeldBack) event()       {}
 func (Postponed) event()      {}
+func (Refused) event()        {}
 func (Lifted) event()         {}
 func (Superseded) event()     {}
 func (Joined) event()         {}

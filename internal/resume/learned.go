@@ -28,7 +28,7 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 		s.Cost = *ev.Cost
 	}
 	if ev.Context != nil {
-		s = s.weighed(*ev.Context, r)
+		s = s.weighed(*ev.Context, r, now)
 	}
 	if ev.Usage != nil {
 		s = s.metered(*ev.Usage, r, now)
@@ -40,8 +40,9 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 }
 
 // weighed sets the size of the context, and reports it to a person if the rules want that.
-func (s Session) weighed(size Context, r Rules) Session {
+func (s Session) weighed(size Context, r Rules, now time.Time) Session {
 	s.Context = size
+	s.Context.At = Earlier(size.At, now)
 	if s.State != Waiting || s.Reported || r.OnCold != TellCold {
 		return s
 	}
@@ -53,7 +54,7 @@ func (s Session) weighed(size Context, r Rules) Session {
 
 // metered sets the usage, and changes the wait if the usage was not known when the wait began.
 func (s Session) metered(usage Usage, r Rules, now time.Time) Session {
-	if usage.At.Before(s.Usage.At) {
+	if usage.At = Earlier(usage.At, now); usage.At.Before(s.Usage.At) {
 		return s
 	}
 	s.Usage = usage
@@ -293,7 +294,7 @@ func (s Session) died(ev Died, r Rules, now time.Time, u float64) Session {
 	if byUser || wentOn || r.CutOff == IgnoreCutOff || r.Excluded(s.Cwd) != "" {
 		return s
 	}
-	s.Windows++
+	s.CutOffs++
 	s.Limit, s.LimitText = limit.Verdict{Class: limit.CutOff, WaitHelps: true}, cutBy[ev.How]
 	s.LimitedAt, s.StoppedAt = Earlier(ev.At, now), now
 	if r.CutOff != ResumeCutOff {

@@ -65,10 +65,19 @@ func TestASessionThatWasCutOffIsResumedByTheSameRules(t *testing.T) {
 	require.NotEmpty(t, w.after(25*time.Hour).dies(Restarted).Overdue(w.now), "after a day a person is asked")
 	require.Equal(t, Waiting, w.State)
 
+	// Each end of a process counts until a person prompts it, and none of them is a usage limit.
 	w = working(ResumeCutOff)
-	w.Windows = w.rules.MaxWindows
-	require.Contains(t, w.dies(Killed).Reason, "was stopped 9 times without a prompt from you")
+	w.rules.MaxWindows = 2
+	for range w.rules.MaxWindows {
+		require.Equal(t, Waiting, w.do(Died{Process: own, At: w.now, How: Killed}).State)
+		w.resume().do(Progressed{At: w.now}).end(Delivered)
+		w.Origin = working(ResumeCutOff).Origin
+	}
+	require.Contains(t, w.do(Died{Process: own, At: w.now, How: Killed}).Reason, "was cut off 3 times without a prompt from you (resume.max_windows is 2)")
 	require.Equal(t, Parked, w.State)
+	require.Zero(t, w.Windows)
+	w.do(Prompted{At: w.now}, limitedUntil(w.now, limit.UsageLimit, w.now.Add(time.Hour)))
+	require.Equal(t, []int{1, 0}, []int{w.Windows, w.CutOffs})
 }
 
 func TestWhatDoesNotCountAsCutOff(t *testing.T) {

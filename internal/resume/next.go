@@ -59,6 +59,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 				s.Reason = fmt.Sprintf("its limit resets before %s: another session of the same account was told so", was.UTC().Format(time.RFC3339))
 			}
 		}
+	case Refused:
+		if s.State == Waiting && s.Run == nil {
+			s.Limit, s.LimitText, s.RetryAskedAt = ev.Verdict, ev.Text, time.Time{}
+			return s.schedule(r, now)
+		}
 	case Lifted:
 		return s.lifted(ev, r, now)
 	case Superseded:
@@ -184,6 +189,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
+		s.Context.At = Earlier(s.Context.At, now)
 	}
 	switch {
 	case s.State == GaveUp:
@@ -245,7 +251,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	s.PromptedAt = Later(s.PromptedAt, Earlier(ev.At, now))
 	s = s.withoutSubagents("continued by " + cmp.Or(ev.By, "a person"))
 	if ev.By == "" {
-		s.Windows, s.Paid = 0, nil // a person continues it with their own account
+		s.Windows, s.CutOffs, s.Paid = 0, 0, nil // a person continues it with their own account
 	}
 	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s

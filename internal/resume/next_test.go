@@ -80,7 +80,7 @@ func limitedUntil(at time.Time, c limit.Class, reset time.Time) Limited {
 }
 
 func TestWaitsGrowAndThenItGivesUp(t *testing.T) {
-	w := newWalk().do(limited(noon, limit.Overloaded))
+	w := newWalk().do(limited(noon, limit.RateLimit))
 	var waits []time.Duration
 	for w.State == Waiting {
 		waits = append(waits, w.NextAt.Sub(w.now))
@@ -91,7 +91,7 @@ func TestWaitsGrowAndThenItGivesUp(t *testing.T) {
 	}, waits)
 	require.Equal(t, GaveUp, w.State)
 	require.Len(t, w.Attempts, 5, "the notice shows all of them")
-	require.Equal(t, "exit status 1; gave up after 5 resumes without progress; stopped by provider overloaded: try later", w.Reason)
+	require.Equal(t, "exit status 1; gave up after 5 resumes without progress; stopped by rate limit: try later", w.Reason)
 	require.Equal(t, 4*time.Minute, w.Attempts[3].Delay)
 	require.Equal(t, Failed, w.Attempts[4].Outcome)
 }
@@ -471,11 +471,11 @@ func TestReloadComputesTheWaitAnew(t *testing.T) {
 	w.do(Reconsider{})
 	require.Equal(t, 10*time.Minute, w.NextAt.Sub(noon))
 
-	w.rules.ByClass = map[limit.Class]backoff.Policy{limit.RateLimit: {Strategy: backoff.Fixed, BaseDelay: time.Second, MaxDelay: time.Second, MaxRetries: 1}}
+	w.rules.ByClass = map[limit.Class]Policy{limit.RateLimit: {Policy: backoff.Policy{Strategy: backoff.Fixed, BaseDelay: time.Second, MaxDelay: time.Second, MaxRetries: 1}}}
 	w.do(Reconsider{})
 	require.Equal(t, time.Second, w.NextAt.Sub(noon))
 
-	w.rules.ByAgent = map[string]backoff.Policy{"claude-code": {Strategy: backoff.Fixed, BaseDelay: time.Hour, MaxDelay: time.Hour, MaxRetries: 1}}
+	w.rules.ByAgent = map[string]Policy{"claude-code": {Policy: backoff.Policy{Strategy: backoff.Fixed, BaseDelay: time.Hour, MaxDelay: time.Hour, MaxRetries: 1}}}
 	w.do(Reconsider{})
 	require.Equal(t, time.Hour, w.NextAt.Sub(noon), "the agent's policy wins over the class's")
 

@@ -25,9 +25,10 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	waits := s.Needs == StartUnseen && s.Limit.Reset.At.After(now) // only the person's word was missing
 	s.Allowed = s.Allowed || by == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
 	s = s.archived()
-	s.Paid, s.Windows, s.Reported = nil, 0, false
+	s.Paid, s.Windows, s.CutOffs, s.Reported = nil, 0, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
-	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
+	s.RetryAskedAt, s.WaitFrom, s.StoppedAt = now, now, now
+	s = s.untilElapsed(r.PolicyOf(s).Policy, r)
 	if waits {
 		s.RetryAskedAt = time.Time{}
 		return s.schedule(r, now)

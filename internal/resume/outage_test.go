@@ -14,9 +14,10 @@ import (
 // ridingOut are rules under which sessions wait out an outage.
 func ridingOut(t testing.TB) Rules {
 	rules := defaultRules()
-	policy, ok := backoff.Named("outage")
+	outage, ok := backoff.Named("outage")
 	require.True(t, ok)
-	rules.ByClass = map[limit.Class]backoff.Policy{limit.Overloaded: policy, limit.ServerError: policy, limit.Network: policy}
+	policy := Policy{Name: "outage", Policy: outage}
+	rules.ByClass = map[limit.Class]Policy{limit.Overloaded: policy, limit.ServerError: policy, limit.Network: policy}
 	return rules
 }
 

@@ -17,16 +17,16 @@ const recheck = time.Minute
 
 // Rules are the user's settings, as Next and the engine need them.
 type Rules struct {
-	Backoff backoff.Policy                 // used if nothing else applies
-	ByClass map[limit.Class]backoff.Policy // by class of refusal
-	ByAgent map[string]backoff.Policy      // by agent; wins over ByClass
+	Backoff backoff.Policy         // used if nothing else applies
+	ByClass map[limit.Class]Policy // by class of refusal
+	ByAgent map[string]Policy      // by agent; wins over ByClass
 
 	Margin     time.Duration // added to a stated usage-limit reset or clock time
 	MaxWait    time.Duration // if a stated reset is further away, the session is parked; 0: no bound
 	Overdue    time.Duration // if no daemon ran for this long after a wait was over, a person is asked; 0: never
 	Settle     time.Duration // the transcript must move within this time after a resume
 	Lookback   time.Duration // older interruptions are ignored when a session is found
-	MaxWindows int           // usage limits a session may pass without a person's prompt; 0: no bound
+	MaxWindows int           // usage limits a session may pass, and how often it may be cut off, without a person's prompt; 0: no bound
 
 	Include []string // only sessions in these directories are resumed; empty: all
 	Exclude []string // sessions in these directories are never resumed
@@ -60,6 +60,29 @@ type Rules struct {
 	Stagger       time.Duration // time between resumes of one account
 	Priority      []Priority    // which directories go first when several sessions are due
 	Order         Order         // used among sessions of the same rank
+}
+
+// Policy is a backoff policy with its name in the configuration.
+type Policy struct {
+	Name string
+	backoff.Policy
+}
+
+// DefaultPolicy is the name of Rules.Backoff.
+const DefaultPolicy = "default"
+
+// PolicyOf returns the policy for what stopped the session.
+func (r Rules) PolicyOf(s Session) Policy { return r.PolicyFor(s.Key.Agent, s.Limit.Class) }
+
+// PolicyFor returns the policy for an agent's sessions that were stopped by an error of that class.
+func (r Rules) PolicyFor(agent string, class limit.Class) Policy {
+	if policy, found := r.ByAgent[agent]; found {
+		return policy
+	}
+	if policy, found := r.ByClass[class]; found {
+		return policy
+	}
+	return Policy{DefaultPolicy, r.Backoff}
 }
 
 // Excluded says why sessions in dir are not resumed, or "".

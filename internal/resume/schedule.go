@@ -24,10 +24,10 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	if why := r.Excluded(s.Cwd); why != "" {
 		return s.rest(now, why)
 	}
-	if why := s.hopeless(r, now); why != "" {
+	if why := s.hopeless(r, now); why != "" && s.RetryAskedAt.IsZero() { // a person's order is carried out first
 		return s.park(why)
 	}
-	policy := r.PolicyOf(s)
+	policy := r.PolicyOf(s).Policy
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
 		if s.Paid != nil {
 			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
@@ -99,8 +99,8 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
 			reset.At.UTC().Format(time.RFC3339), backoff.FormatDuration(r.MaxWait), s.retry())
-	case r.MaxWindows > 0 && s.Windows > r.MaxWindows && s.Limit.Class == limit.CutOff:
-		return fmt.Sprintf("was stopped %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.Windows, r.MaxWindows, s.retry())
+	case r.MaxWindows > 0 && s.CutOffs > r.MaxWindows:
+		return fmt.Sprintf("was cut off %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.CutOffs, r.MaxWindows, s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
 		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it",
 			s.Windows, r.MaxWindows, s.retry())
@@ -126,23 +126,8 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 	return s
 }
 
-// PolicyOf returns the policy for what stopped the session.
-func (r Rules) PolicyOf(s Session) backoff.Policy {
-	policy, found := r.ByAgent[s.Key.Agent]
-	if !found {
-		policy, found = r.ByClass[s.Limit.Class]
-	}
-	if !found {
-		policy = r.Backoff
-	}
-	return policy
-}
-
-// left reports whether the session is left to its user, who has closed it. A retry that a person asks
-// for is made all the same.
-func (s Session) left(r Rules) bool {
-	return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() && s.RetryAskedAt.IsZero()
-}
+// left reports whether the session is left to its user, who has closed it.
+func (s Session) left(r Rules) bool { return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() }
 
 func (s Session) leftWhy() string {
 	return "you closed it after it was stopped, so it is left to you (resume.closed): " + s.retry() + " continues it"
@@ -198,16 +183,49 @@ func counted(reset limit.Reset, said, now time.Time) limit.Reset {
 // and stays, unless it was computed from our clock. NotBefore is dropped and the wait computed again.
 func (s Session) rewound(r Rules, now time.Time) Session {
 	s.Limit.Reset = counted(s.Limit.Reset, s.LimitedAt, now)
-	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
+	s.Attempts, s.Past, s.Cut = slices.Clone(s.Attempts), slices.Clone(s.Past), slices.Clone(s.Cut)
+	if s.Origin != nil {
+		s.Origin = new(*s.Origin)
+	}
+	resumed, unseen := Later(s.LastResume(), s.RecoveredAt).After(s.PromptedAt), s.StartedWith() == nil
+	for _, t := range s.happened() {
 		*t = Earlier(*t, now)
 	}
-	s.Attempts = slices.Clone(s.Attempts)
-	for i := range s.Attempts {
-		a := &s.Attempts[i]
-		a.StartedAt, a.EndedAt = Earlier(a.StartedAt, now), Earlier(a.EndedAt, now)
+	if resumed { // the prompt stays before that, and the last look at the process before the prompt
+		s.PromptedAt = Earlier(s.PromptedAt, now.Add(-1))
+	}
+	if unseen && s.Origin != nil {
+		s.Origin.SeenAt = Earlier(s.Origin.SeenAt, s.PromptedAt.Add(-1))
 	}
 	s.NotBefore = time.Time{}
 	return s.reconsidered(r, now)
+}
+
+// IsAhead reports whether something is stored as having happened to the session after now.
+func (s Session) IsAhead(now time.Time) bool {
+	for _, t := range s.happened() {
+		if t.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// happened returns every stored time at which something happened by our clock.
+func (s *Session) happened() []*time.Time {
+	times := []*time.Time{
+		&s.LimitedAt, &s.StoppedAt, &s.LiftedAt, &s.MovedAt, &s.PromptedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt,
+		&s.Usage.At, &s.Context.At,
+	}
+	if s.Origin != nil {
+		times = append(times, &s.Origin.SeenAt, &s.Origin.GoneAt)
+	}
+	for _, attempts := range [][]Attempt{s.Attempts, s.Past, s.Cut} {
+		for i := range attempts {
+			times = append(times, &attempts[i].StartedAt, &attempts[i].EndedAt)
+		}
+	}
+	return times
 }
 
 // Missed reports whether the session would have been resumed long ago if a daemon had run since then. A
@@ -226,7 +244,7 @@ func (s Session) dueAt() time.Time { return cmp.Or(s.NextAt, s.LastStart()) }
 // late sets MissedAt if the refusal is read so late that no daemon can have run at its time.
 func (s Session) late(r Rules, now time.Time) Session {
 	s.MissedAt = time.Time{}
-	if at := Later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && r.Overdue > 0 && now.Sub(at) > r.Overdue {
+	if at := Later(s.LimitedAt, s.Limit.Reset.At); s.State == Waiting && s.RetryAskedAt.IsZero() && r.Overdue > 0 && now.Sub(at) > r.Overdue {
 		s.MissedAt = at
 	}
 	return s

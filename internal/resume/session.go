@@ -107,10 +107,11 @@ type Session struct {
 	Paid      *Paid      `json:"paid,omitempty"`      // set if it continues with its user's own key
 	Subagents []Subagent `json:"subagents,omitempty"` // that were stopped since a person's last prompt, and have not continued
 
-	Windows int       `json:"windows,omitempty"` // usage limits met since a person's last prompt
-	Run     *Run      `json:"run,omitempty"`     // the resume that is being sent, or runs
-	Runs    int       `json:"runs,omitempty"`    // how often it was claimed, also without effect: part of the names of a resume's files
-	Past    []Attempt `json:"past,omitempty"`    // the resumes of the previous interruption
+	Windows int       `json:"windows,omitempty"`  // usage limits met since a person's last prompt
+	CutOffs int       `json:"cut_offs,omitempty"` // how often its process ended in the middle of a turn since then
+	Run     *Run      `json:"run,omitempty"`      // the resume that is being sent, or runs
+	Runs    int       `json:"runs,omitempty"`     // how often it was claimed, also without effect: part of the names of a resume's files
+	Past    []Attempt `json:"past,omitempty"`     // the resumes of the previous interruption
 
 	NoticeID    string `json:"call,omitempty"`  // notice of the step at which a person was needed; later events do not change it
 	NoticeCount int    `json:"calls,omitempty"` // how many such notices there were
@@ -301,7 +302,7 @@ func (s Session) rest(now time.Time, why string) Session {
 }
 
 func (s Session) park(why string) Session {
-	s.State, s.NextAt, s.Reason, s.Needs = Parked, time.Time{}, why, ""
+	s.State, s.NextAt, s.GivesUpAt, s.Reason, s.Needs = Parked, time.Time{}, time.Time{}, why, ""
 	return s
 }
 

@@ -277,7 +277,7 @@ func TestBoundsOfTheRules(t *testing.T) {
 
 	for windows, want := range map[int]State{0: Waiting, 1: Parked, 2: Waiting} {
 		w := working(ResumeCutOff)
-		w.Windows, w.rules.MaxWindows = 1, windows
+		w.CutOffs, w.rules.MaxWindows = 1, windows
 		require.Equal(t, want, w.dies(Killed).State, windows)
 	}
 

@@ -45,7 +45,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 	case Prompted: // the session exists, but the agent has not answered yet
 		return s.WithTask(func(t *Task) { t.Session = s.Key.ID }), true
 	case Limited, Progressed, Cancelled:
-		s.BornAt = When(ev)
+		s.BornAt = Earlier(When(ev), now)
 		return s.begun(s.Key.ID, now), false
 	case Became:
 		return s.begun(ev.Session, now), true
@@ -61,7 +61,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 			s.State, s.Reason, s.Task = Watching, "dropped from the queue", nil
 		}
 		return s, true
-	case Superseded, Joined, Postponed, Lifted:
+	case Superseded, Joined, Postponed, Refused, Lifted:
 		return s, true // only for stopped sessions
 	}
 	return s, false

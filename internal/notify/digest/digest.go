@@ -33,6 +33,7 @@ func (d Digester) Run(ctx context.Context) error {
 	since := d.last()
 	for {
 		now := time.Now()
+		since = resume.Earlier(since, now) // by a clock that was ahead
 		begins, ends := d.Night(now)
 		isTime := since.Before(begins) && (!now.Before(ends) || d.isDone(ctx, begins))
 		d.Log.Debug("looked whether it is time for the digest", "is_time", isTime)

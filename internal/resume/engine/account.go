@@ -15,6 +15,7 @@ type account struct {
 	sessions, kept int // all, and how many of them are WorthKeeping
 
 	limitedAt time.Time    // zero: no limit is known but those in windows
+	refusedAt time.Time    // when it last refused a session for a cause that only a person can remove; zero: such a cause is not known
 	reset     time.Time    // as last stated; zero: not stated
 	movedAt   time.Time    // when one of its sessions last moved
 	usage     resume.Usage // the latest usage of its allowances
@@ -31,6 +32,9 @@ type try struct {
 
 // shared reports whether a refusal of this class concerns the whole account and not only the session.
 func shared(c limit.Class) bool { return limits(c) || c.Outage() }
+
+// refuses reports whether a refusal of this class concerns the whole account, until a person has acted.
+func refuses(c limit.Class) bool { return c == limit.Auth || c == limit.Billing }
 
 func (a *account) count(s resume.Session, n int) {
 	if s.IsPlaceholder() {
@@ -60,11 +64,12 @@ func (a *account) learn(c resume.Change) {
 		if c.After.State == resume.Waiting && shared(ev.Class) {
 			a.open(c.After)
 		}
+		a.note(c.After)
 	case resume.Progressed:
-		a.moved(ev.At)
+		a.moved(resume.Earlier(ev.At, c.At)) // a record from a clock that is ahead must not end the limits that are met later
 	case resume.Learned:
 		if ev.Usage != nil {
-			a.meter(*ev.Usage)
+			a.meter(c.After.Usage)
 		}
 	case resume.NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
@@ -94,8 +99,13 @@ func (a *account) meter(u resume.Usage) {
 
 func (a *account) moved(at time.Time) {
 	a.movedAt = resume.Later(a.movedAt, at)
+	if at.After(a.refusedAt) {
+		a.refusedAt = time.Time{}
+	}
 	if at.After(a.limitedAt) {
 		a.limitedAt, a.reset = time.Time{}, time.Time{}
+	}
+	if a.limitedAt.IsZero() && a.refusedAt.IsZero() {
 		for i := range a.tries {
 			a.tries[i].probe = false
 		}
@@ -128,11 +138,22 @@ func (a *account) open(s resume.Session) {
 	a.findProbes()
 }
 
-// findProbes turns all tries since the account was limited into probes. A limit may be read late, and a
-// crash may leave several tries; and a probe stays one if other sessions meet the same limit meanwhile.
+// note handles that one of the account's sessions is stopped for a cause of the account that only a
+// person can remove, or was until a person ordered the next try.
+func (a *account) note(s resume.Session) {
+	if s.Interrupted() && refuses(s.Limit.Class) {
+		a.refusedAt = resume.Later(a.refusedAt, s.LimitedAt)
+		a.findProbes()
+	}
+}
+
+// findProbes turns all tries since the account was limited, or refused a session, into probes. A limit
+// may be read late, and a crash may leave several tries; and a probe stays one if other sessions meet
+// the same limit meanwhile.
 func (a *account) findProbes() {
+	since := func(at, began time.Time) bool { return !at.IsZero() && !began.Before(at) }
 	for i, t := range a.tries {
-		if !a.limitedAt.IsZero() && !t.at.Before(a.limitedAt) {
+		if since(a.limitedAt, t.at) || since(a.refusedAt, t.at) {
 			a.tries[i].probe = true
 		}
 	}

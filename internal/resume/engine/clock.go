@@ -42,7 +42,7 @@ func (e *Engine) watchClock(ctx context.Context) {
 
 func (e *Engine) rewind(ctx context.Context, now time.Time) {
 	for s := range e.book.all() {
-		if s.Latest().After(now) {
+		if s.IsAhead(now) {
 			e.apply(ctx, s, s, resume.Rewound{}, now)
 		}
 	}

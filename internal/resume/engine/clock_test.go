@@ -123,6 +123,22 @@ func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
 	})
 }
 
+// A session that works by a clock that is ahead says nothing about a limit that is met later.
+func TestARecordOfTheFutureDoesNotEndTheLimitsOfTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, defaultRules(), fails)
+		w.seeShared("a", resume.Progressed{At: time.Now().Add(1000 * time.Hour)})
+		time.Sleep(time.Minute)
+		reset := time.Now().Add(3 * time.Hour)
+		w.seeShared("b", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		w.seeShared("c", limited(time.Now(), limit.UsageLimit))
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, resume.Waiting, w.session("c").State, w.session("c").Reason)
+		require.Empty(t, w.started())
+		w.stop()
+	})
+}
+
 // A laptop that is closed right after a resume: its agent sleeps too.
 func TestWhatSettlesIsGivenTheTimeThatTheMachineSlept(t *testing.T) {
 	for _, slept := range []time.Duration{100 * time.Second, 8 * time.Hour} {

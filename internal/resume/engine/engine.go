@@ -168,7 +168,8 @@ func (e *Engine) observe(ctx context.Context, seen resume.Observation) {
 	}
 	before := s
 	if !known {
-		s.BornAt, s.FoundAt = seen.Born(), wallNow()
+		s.FoundAt = wallNow()
+		s.BornAt = resume.Earlier(seen.Born(), s.FoundAt)
 	}
 	s.Key, s.Seen = seen.Key, seen.Pos
 	s.Account = cmp.Or(seen.Account, s.Account)
@@ -259,11 +260,16 @@ func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.
 	}
 	e.keep(after)
 	change := resume.Change{At: now, Event: ev, Before: before, After: after}
-	if e.account(after.AccountKey()).update(change) || before.State != after.State || before.Run != after.Run {
+	account := e.account(after.AccountKey())
+	refused := !account.refusedAt.IsZero()
+	if account.update(change) || before.State != after.State || before.Run != after.Run {
 		e.recheck = true
 	}
 	e.opts.Changed(change)
 	e.postpone(ctx, change)
+	if refused {
+		e.refuse(ctx, change)
+	}
 	e.lift(ctx, change)
 	e.noteNewcomers(ctx, change)
 	if change.ClaimedRun() != nil {

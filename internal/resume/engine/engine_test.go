@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -100,18 +101,42 @@ func fails(ctx context.Context, w *world, s resume.Session) {
 	_, _ = w.Apply(ctx, s.Key, resume.Ended{Mark: mark, Outcome: resume.Failed, Err: "exit status 1"})
 }
 
+// The rules are those of a user without a file, or with values in [backoff].
 func TestEngineKeepsTheScheduleAndGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, defaultRules(), fails)
-		w.see("a", limited(time.Now(), limit.Overloaded))
-		time.Sleep(time.Hour)
-		w.stop()
-		sec := time.Second
-		require.Equal(t, []time.Duration{30 * sec, 91 * sec, 212 * sec, 453 * sec, 754 * sec}, w.started())
-		last := w.changes[len(w.changes)-1]
-		require.True(t, last.Entered(resume.GaveUp))
-		require.Len(t, last.After.Attempts, 5)
-	})
+	const own = "[backoff]\nbase_delay = \"10s\"\nmax_retries = 3\n"
+	for name, c := range map[string]struct {
+		file  string
+		class limit.Class
+		began []time.Duration // in seconds; the first ones
+		tries int
+		after time.Duration // that it has given up
+	}{
+		"a limit, without a file":         {"", limit.RateLimit, []time.Duration{30, 91, 212, 453, 754}, 5, 755 * time.Second},
+		"a limit, by the file":            {own, limit.RateLimit, []time.Duration{10, 31, 72}, 3, 73 * time.Second},
+		"an outage, by the file":          {own, limit.Overloaded, []time.Duration{10, 31, 72}, 3, 73 * time.Second},
+		"no server, by the file":          {own, limit.ServerError, []time.Duration{10, 31, 72}, 3, 73 * time.Second},
+		"no network, by the file":         {own, limit.Network, []time.Duration{10, 31, 72}, 3, 73 * time.Second},
+		"an outage, without a file":       {"", limit.Overloaded, []time.Duration{30, 91, 212, 453, 934, 1835}, 52, 12*time.Hour + time.Second},
+		"a file that sets something else": {"[resume]\nmargin = \"2m\"\n", limit.Network, []time.Duration{30, 91, 212, 453, 934, 1835}, 52, 12*time.Hour + time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := config.Parse("resumed.toml", []byte(c.file), nil)
+			require.NoError(t, err)
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, cfg.Rules(), fails)
+				w.see("a", limited(time.Now(), c.class))
+				time.Sleep(24 * time.Hour)
+				w.stop()
+				for i, seconds := range c.began {
+					require.Equal(t, seconds*time.Second, w.started()[i])
+				}
+				last := w.changes[len(w.changes)-1]
+				require.True(t, last.Entered(resume.GaveUp))
+				require.Equal(t, c.tries, last.After.Tries())
+				require.Equal(t, c.after, last.At.Sub(w.epoch))
+			})
+		})
+	}
 }
 
 func TestEngineWakesALaptopThatSleptThroughTheReset(t *testing.T) {

@@ -98,9 +98,10 @@ func limitedUntil(at time.Time, c limit.Class, reset time.Time) resume.Limited {
 // ridingOut are rules under which sessions wait out an outage.
 func ridingOut(t testing.TB) resume.Rules {
 	rules := defaultRules()
-	policy, ok := backoff.Named("outage")
+	outage, ok := backoff.Named("outage")
 	require.True(t, ok)
-	rules.ByClass = map[limit.Class]backoff.Policy{limit.Overloaded: policy, limit.ServerError: policy, limit.Network: policy}
+	policy := resume.Policy{Name: "outage", Policy: outage}
+	rules.ByClass = map[limit.Class]resume.Policy{limit.Overloaded: policy, limit.ServerError: policy, limit.Network: policy}
 	return rules
 }
 

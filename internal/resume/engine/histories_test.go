@@ -307,7 +307,7 @@ func (m *machine) usual() resume.Rules {
 	rules.Overdue = 24 * time.Hour
 	outage, _ := backoff.Named("outage")
 	outage.MaxElapsed = time.Hour
-	rules.ByClass = map[limit.Class]backoff.Policy{limit.Overloaded: outage}
+	rules.ByClass = map[limit.Class]resume.Policy{limit.Overloaded: {Policy: outage}}
 	return rules
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -39,7 +38,7 @@ func TestWhatPeopleReadInANight(t *testing.T) {
 		r.Backoff.MaxRetries = 2
 		p := r.Backoff
 		p.MaxRetries, p.MaxElapsed = 0, 12*time.Hour
-		r.ByClass = map[limit.Class]backoff.Policy{limit.Overloaded: p}
+		r.ByClass = map[limit.Class]resume.Policy{limit.Overloaded: {Policy: p}}
 	}
 	tried := func(w *walk, times int) *walk {
 		for range times {

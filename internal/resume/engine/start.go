@@ -48,9 +48,7 @@ func (e *Engine) handleDue(ctx context.Context) {
 func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 	ev, limited := c.Event.(resume.Limited)
 	was := c.Before.Limit.Reset
-	tried := c.Before.State == resume.Resuming || c.Before.State == resume.Settling ||
-		c.Before.LastStart().After(c.Before.LimitedAt) // its command ended before the refusal was read
-	if !limited || !tried || !shared(ev.Class) || !ev.Reset.At.After(c.At) || !was.Stated() {
+	if !limited || !tried(c) || !shared(ev.Class) || !ev.Reset.At.After(c.At) || !was.Stated() {
 		return
 	}
 	earlier := ev.Reset.At.Before(was.At)
@@ -63,6 +61,29 @@ func (e *Engine) postpone(ctx context.Context, c resume.Change) {
 		if s.State == resume.Waiting && key != c.After.Key && s.AccountKey() == c.After.AccountKey() &&
 			theirs.Stated() && theirs.At.Sub(was.At).Abs() <= resume.SameWindow {
 			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset}, c.At)
+		}
+	}
+}
+
+// tried reports whether a resume of the session met what this step is about.
+func tried(c resume.Change) bool {
+	return c.Before.State == resume.Resuming || c.Before.State == resume.Settling ||
+		c.Before.LastStart().After(c.Before.LimitedAt) // its command ended before the refusal was read
+}
+
+// refuse parks the sessions that would be tried next, if a resume shows that the account still refuses
+// all of them: people hear of it once. The first such refusal may have a cause of its own, such as a key
+// that only one session uses. What must be paid may be a model that others do not use.
+func (e *Engine) refuse(ctx context.Context, c resume.Change) {
+	ev, limited := c.Event.(resume.Limited)
+	if !limited || !tried(c) || !refuses(ev.Class) || c.After.State != resume.Parked {
+		return
+	}
+	for s := range e.book.active() {
+		next := s.State == resume.Waiting && (!s.RetryAskedAt.IsZero() || !s.NextAt.After(c.At))
+		alike := ev.Class == limit.Auth || s.Limit.Class == ev.Class && s.Model == c.After.Model
+		if next && alike && s.AccountKey() == c.After.AccountKey() {
+			e.apply(ctx, s, s, resume.Refused{Verdict: ev.Verdict, Text: ev.Text}, c.At)
 		}
 	}
 }
@@ -104,6 +125,7 @@ func (e *Engine) restoreAccounts(sessions []resume.Session) {
 		if (s.State == resume.Waiting || tries(s)) && shared(s.Limit.Class) {
 			e.account(s.AccountKey()).open(s)
 		}
+		e.account(s.AccountKey()).note(s)
 		e.account(s.AccountKey()).windows.note(s)
 	}
 	for _, s := range sessions {

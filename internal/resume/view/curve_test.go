@@ -14,11 +14,11 @@ import (
 func TestHowLongEachWaitIs(t *testing.T) {
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	outage, _ := backoff.Named("outage")
-	rules := resume.Rules{Backoff: backoff.Default(), ByClass: map[limit.Class]backoff.Policy{limit.Overloaded: outage}, Margin: time.Minute}
+	rules := resume.Rules{Backoff: backoff.Default(), ByClass: map[limit.Class]resume.Policy{limit.Overloaded: {Name: "outage", Policy: outage}}, Margin: time.Minute}
 	waiting := resume.Session{State: resume.Waiting, LimitedAt: now, Interruption: resume.Interruption{WaitFrom: now, Limit: limit.Verdict{Class: limit.RateLimit}, Attempts: []resume.Attempt{{N: 1}, {N: 2}}}}
 
 	got := BackoffOf(rules, waiting)
-	require.Equal(t, rules.Backoff.String(), got.Policy)
+	require.Equal(t, "default: "+rules.Backoff.String(), got.Policy)
 	require.Len(t, got.Waits, 5)
 	require.Equal(t, Wait{3, 120, 108, 132}, got.Waits[2])
 	require.Equal(t, 3, got.Next, "two are behind it")

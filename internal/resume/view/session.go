@@ -31,10 +31,11 @@ type Session struct {
 	ResetAt    *time.Time        `json:"reset_at"`
 	ResetFrom  limit.Source      `json:"reset_source,omitempty"`
 	NextAt     *time.Time        `json:"next_at"`
-	Held       bool              `json:"held,omitempty"`        // it is due, and the reason says what holds it back
-	Attempt    int               `json:"attempt"`               // resumes since the transcript last moved
-	MaxRetries int               `json:"max_retries"`           // 0: no bound
-	GivesUpAt  *time.Time        `json:"gives_up_at,omitempty"` // when the tries end, if a time ends them
+	Held       bool              `json:"held,omitempty"` // it is due, and the reason says what holds it back
+	Attempt    int               `json:"attempt"`        // resumes since the transcript last moved
+	Policy     string            `json:"policy"`         // the name of the backoff policy that counts for it
+	MaxRetries int               `json:"max_retries"`    // 0: no bound
+	GivesUpAt  *time.Time        `json:"gives_up_at"`    // when the tries end; null: no time ends them
 	Windows    int               `json:"windows"`
 	WaitsFor   *resume.Probe     `json:"waits_for,omitempty"` // it is due, and another session of its account tries first
 	Owner      *resume.Owner     `json:"owner"`
@@ -123,6 +124,14 @@ func (v Session) Interrupted() bool { return v.State != resume.Watching && v.Sta
 // AccountKey names the limit that the session shares with others.
 func (v Session) AccountKey() resume.AccountKey {
 	return resume.AccountKey{Name: v.Account, Provider: v.Provider}
+}
+
+// ByRules is Of by the current rules.
+func ByRules(s resume.Session, r resume.Rules) Session {
+	policy := r.PolicyOf(s)
+	v := Of(s, policy.MaxRetries)
+	v.Policy = policy.Name
+	return v
 }
 
 // Of returns the session as other programs see it. maxRetries is what the current policy allows. The
@@ -277,7 +286,7 @@ type Wait struct {
 // BackoffOf returns the waits of a session by its current policy.
 func BackoffOf(r resume.Rules, s resume.Session) Backoff {
 	policy := r.PolicyOf(s)
-	view := Backoff{Policy: policy.String(), Waits: []Wait{}, Next: s.Tries() + 1}
+	view := Backoff{Policy: policy.Name + ": " + policy.String(), Waits: []Wait{}, Next: s.Tries() + 1}
 	if at, stated := s.Stated(r); stated && s.State == resume.Waiting {
 		view.Stated = viewTime(at)
 	}

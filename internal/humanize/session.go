@@ -347,6 +347,11 @@ func After(s view.Session, retry bool, done string, now time.Time) string {
 	}
 }
 
+// StillPaused says that the end of the pause of everything leaves some sessions or tasks paused.
+func StillPaused(n int) string {
+	return fmt.Sprintf("%d %s paused, by name or class: resumed unpause --all", n, Verb(n, "stays", "stay"))
+}
+
 // notStopped returns why a session cannot be retried.
 func notStopped(s view.Session, now time.Time) string {
 	reason := ReasonAt(s.Reason, now)

@@ -346,6 +346,12 @@ type Interruption struct {
 	Cut      []Attempt `json:"cut,omitempty"`      // resumes that ended with their daemon: they do not count, but may have left a prompt
 }
 
+// Undo is an interruption that a person cancelled, as a retry brings it back.
+type Undo struct {
+	State State `json:"state"`
+	Interruption
+}
+
 // slack is how far a record's time may be before our clock: file systems use a coarse clock and some
 // agents write whole seconds.
 const slack = time.Second

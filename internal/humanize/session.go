@@ -266,7 +266,7 @@ func Tries(s view.Session) string {
 	if s.MaxRetries == 0 {
 		return strconv.Itoa(s.Attempt)
 	}
-	return fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries)
+	return fmt.Sprintf("%d/%d", s.Attempt, max(s.MaxRetries, s.Attempt)) // more if the number was lowered since
 }
 
 // Outcome returns how a resume ended, or that it is running.

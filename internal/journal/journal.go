@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -153,7 +154,7 @@ func (j *Journal) people(c resume.Change) {
 		}
 		j.tell(notify.Retrying, s)
 	case c.Recovers():
-		s.Attempts = s.Past // the notice shows what was tried
+		s.Attempts, s.InterruptedAt = s.Past, cmp.Or(c.Before.InterruptedAt, s.LimitedAt) // the notice shows what was tried, and since when
 		j.tell(notify.Recovered, s)
 	}
 }

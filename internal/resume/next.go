@@ -180,7 +180,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	// A repeated refusal while the session waits does not begin a new wait, which would never end.
 	repeated := s.State == Waiting && s.Run == nil
 	if !s.Interrupted() {
-		s.StoppedAt, s.Reported = ev.At, false
+		s.StoppedAt, s.InterruptedAt, s.Reported = ev.At, ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil

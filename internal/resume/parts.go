@@ -322,6 +322,8 @@ type Interruption struct {
 	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
 	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was first stopped, since it last moved or a person asked for a retry
 
+	InterruptedAt time.Time `json:"interrupted_at,omitzero"` // when it was first stopped, since it last moved
+
 	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
 	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
 	Asks      string    `json:"asks,omitempty"`      // what it asks a person for, and is parked for

@@ -170,7 +170,7 @@ func (s Session) unpaid(why string, r Rules, now time.Time) Session {
 	paid := *s.Paid
 	s = s.archived()
 	if !s.Interrupted() {
-		s.LimitedAt, s.StoppedAt = now, now
+		s.LimitedAt, s.StoppedAt, s.InterruptedAt = now, now, now
 	}
 	s.Paid, s.RetryAskedAt, s.NotBefore, s.GivesUpAt = nil, time.Time{}, time.Time{}, time.Time{}
 	s.Limit, s.LimitText, s.WaitFrom = paid.Limit, paid.LimitText, now
@@ -198,7 +198,7 @@ func counted(reset limit.Reset, said, now time.Time) limit.Reset {
 // and stays, unless it was computed from our clock. NotBefore is dropped and the wait computed again.
 func (s Session) rewound(r Rules, now time.Time) Session {
 	s.Limit.Reset = counted(s.Limit.Reset, s.LimitedAt, now)
-	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
+	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.InterruptedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
 		*t = Earlier(*t, now)
 	}
 	s.Attempts = slices.Clone(s.Attempts)

@@ -26,8 +26,9 @@ type Session struct {
 	Paused     bool              `json:"paused"`
 	Class      limit.Class       `json:"class"`
 	Reason     string            `json:"reason"`
-	Text       string            `json:"text,omitempty"` // what stopped it, in the agent's words
-	LimitedAt  *time.Time        `json:"limited_at"`     // times are UTC; nil is null
+	Text       string            `json:"text,omitempty"`       // what stopped it, in the agent's words
+	LimitedAt  *time.Time        `json:"limited_at"`           // when it was last stopped; times are UTC; nil is null
+	StoppedAt  *time.Time        `json:"stopped_at,omitempty"` // when its interruption began, if it has one
 	ResetAt    *time.Time        `json:"reset_at"`
 	ResetFrom  limit.Source      `json:"reset_source,omitempty"`
 	NextAt     *time.Time        `json:"next_at"`
@@ -143,6 +144,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		Reason:     s.Reason,
 		Text:       s.LimitText,
 		LimitedAt:  viewTime(s.LimitedAt),
+		StoppedAt:  viewTime(s.InterruptedAt),
 		ResetAt:    viewTime(s.Limit.Reset.At),
 		ResetFrom:  s.Limit.Reset.Source,
 		NextAt:     viewTime(s.ResumesAt()),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -530,4 +531,27 @@ func TestATaskIsNotBegunRightAfterTheAllowanceIsUsedUp(t *testing.T) {
 		return strings.Contains(b.task(1).Reason, "allowance is used up until") || b.read("calls") != ""
 	})
 	require.Empty(t, b.read("calls"))
+}
+
+// A daemon that ends before it answers may have kept the task.
+func TestALostAnswerIsNoRefusalOfATask(t *testing.T) {
+	b := newQueueBox(t, "")
+	require.NoError(t, os.MkdirAll(b.path("runtime/resumed"), 0o700))
+	daemon, err := net.Listen("unix", b.path("runtime/resumed/resumed.sock"))
+	require.NoError(t, err)
+	defer daemon.Close()
+	go func() {
+		for {
+			client, err := daemon.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = client.Read(make([]byte, 4096))
+			_ = client.Close()
+		}
+	}()
+	_, errOut, code := b.run("queue", "add", "--", "do it")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "it is not known whether the queue was changed: ")
+	require.Contains(t, errOut, "\nTry: resumed queue\n")
 }

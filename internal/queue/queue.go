@@ -150,7 +150,10 @@ func (q *Queue) stored(ctx context.Context, after resume.Session, err error) (vi
 		return view.Task{}, err
 	}
 	q.opts.Changed()
-	return view.OfTask(after), q.opts.Sync(ctx, after.Key)
+	if err := q.opts.Sync(ctx, after.Key); err != nil {
+		return view.Task{}, fmt.Errorf("it is not known whether the change of the queue is kept: %w; look at `resumed queue`", err)
+	}
+	return view.OfTask(after), nil
 }
 
 func (q *Queue) find(ctx context.Context, name string) (resume.Session, error) {

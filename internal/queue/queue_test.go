@@ -80,6 +80,7 @@ type rig struct {
 	windows []usage.Window
 	moved   bool
 	stored  []resume.Key // the keys of calls of Sync
+	full    error        // of Sync
 	dir     string
 }
 
@@ -93,7 +94,7 @@ func newRig(t *testing.T) *rig {
 		IsFresh: func(resume.AccountKey) bool { return !r.moved },
 		Sync: func(_ context.Context, keys ...resume.Key) error {
 			r.stored = append(r.stored, keys...)
-			return nil
+			return r.full
 		},
 		Changed: func() {},
 		Log:     slog.New(slog.DiscardHandler),
@@ -227,4 +228,12 @@ func TestATaskWaitsForAnAllowanceThatIsUsedUp(t *testing.T) {
 	why, until = r.Gate(task, now)
 	require.Contains(t, why, "is being read")
 	require.Equal(t, now.Add(time.Second), until)
+}
+
+// The engine has the task by then, and may store it yet.
+func TestATaskWhoseStorageIsNotConfirmedIsNotRefused(t *testing.T) {
+	r := newRig(t)
+	r.full = errors.New("the daemon stops")
+	_, err := r.Enqueue(t.Context(), r.order(""))
+	require.EqualError(t, err, "it is not known whether the change of the queue is kept: the daemon stops; look at `resumed queue`")
 }

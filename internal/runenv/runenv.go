@@ -4,12 +4,11 @@
 package runenv
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"resumed/internal/agent"
 	"resumed/internal/childenv"
@@ -235,14 +234,15 @@ func pathIn(flags leash.Flags, option, value string) string {
 	}
 }
 
-// isThere reports whether a path exists, or each of several with commas between them. What a process had
+// isThere reports whether a path can be read, or each of several with commas between them. What a process had
 // open, such as <(command) of a shell, ended with it.
 func isThere(path, dir string) bool {
 	full := path
 	if !filepath.IsAbs(path) {
 		full = filepath.Join(dir, path)
 	}
-	if _, err := os.Stat(full); !errors.Is(err, os.ErrNotExist) || strings.HasPrefix(path, "~") { // only the agent knows whose home
+	const readable = 4                                                         // R_OK
+	if syscall.Access(full, readable) == nil || strings.HasPrefix(path, "~") { // only the agent knows whose home
 		return !strings.HasPrefix(path, "/dev/fd/") && !strings.HasPrefix(path, "/proc/self/fd/")
 	}
 	parts := strings.Split(path, ",")

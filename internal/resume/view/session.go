@@ -24,6 +24,7 @@ type Session struct {
 	App        string            `json:"app,omitempty"` // the editor or desktop app that its user works with, if it is known
 	State      resume.State      `json:"state"`
 	Paused     bool              `json:"paused"`
+	Cancelled  bool              `json:"cancelled,omitempty"` // a person cancelled its interruption, and a retry undoes that
 	Class      limit.Class       `json:"class"`
 	Reason     string            `json:"reason"`
 	Text       string            `json:"text,omitempty"`       // what stopped it, in the agent's words
@@ -140,6 +141,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		Transcript: s.Transcript,
 		State:      s.State,
 		Paused:     s.Paused,
+		Cancelled:  s.Undo != nil,
 		Class:      s.Limit.Class,
 		Reason:     s.Reason,
 		Text:       s.LimitText,

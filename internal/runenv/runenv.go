@@ -178,14 +178,19 @@ func ByHand(a agent.Agent, s resume.Session) string {
 
 // files checks the files that flags of the session's start name. It parks the session if one is gone:
 // the agent would not start, or without what the file forbids. If one has changed, that is told, and it
-// parks a session that does not ask before it acts. Paths in a sandbox cannot be checked from here.
+// parks a session that does not ask before it acts. A path in a sandbox that was not seen from here cannot be checked.
 func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
 	if known, ok := r.Agent.(interface{ Flags() leash.Flags }); ok && o.Sandbox == "" {
 		if path, flag := missingFile(known.Flags(), r.Command.Carried.Args, r.Command.Dir); path != "" {
 			return park(path + ", which its " + flag + " names, is gone: put it back and retry, or " + ByHand(r.Agent, r.Session))
 		}
 	}
-	changed := starts.ChangedFiles(o)
+	changed, gone := starts.ChangedFiles(o)
+	for _, path := range gone { // in a sandbox too: it was seen from here
+		if slices.ContainsFunc(r.Command.Carried.Args, func(arg string) bool { return strings.HasSuffix(arg, path) }) {
+			return park(path + ", which its start names, is gone: put it back and retry, or " + ByHand(r.Agent, r.Session))
+		}
+	}
 	if len(changed) == 0 {
 		return nil
 	}

@@ -292,17 +292,31 @@ func (c *cli) printAfter(after []view.Session, one bool, order control.Action, d
 			Sessions []view.Session `json:"sessions"`
 		}{1, after})
 	}
-	var typed []string
 	for _, s := range after {
-		typed = append(typed, s.Typed())
 		if err := c.say("%s: %s", humanize.Called(s), humanize.After(s, order == control.Retry || order == control.Due, done, time.Now())); err != nil {
 			return err
 		}
 	}
-	if (order == control.Cancel || order == control.Stop) && len(typed) > 1 {
-		return c.say("To undo this: resumed retry %s", strings.Join(typed, " "))
+	if (order == control.Cancel || order == control.Stop) && len(after) > 1 {
+		return c.say("To undo this: %s", retryLine(after))
 	}
 	return nil
+}
+
+// retryLine returns the command that retries these sessions, or, if they are many, how one is retried.
+func retryLine(sessions []view.Session) string {
+	const most = 20
+	if len(sessions) > most {
+		return "resumed retry SESSION"
+	}
+	line := "resumed retry"
+	if slices.ContainsFunc(sessions, func(s view.Session) bool { return strings.HasPrefix(s.Typed(), "-") }) {
+		line += " --"
+	}
+	for _, s := range sessions {
+		line += " " + sanitize.ShellWord(s.Typed())
+	}
+	return line
 }
 
 // retryWithReset uses a banked reset of the session's account, after the user has agreed.

@@ -99,9 +99,11 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	out, errOut, code = b.run("retry", "--class", "auth")
 	require.Zero(t, code, errOut)
 	require.Equal(t, "No session is stopped that way: nothing was done.\n", out)
+	b.untilState("-bad-1", resume.Parked)
 	out, errOut, code = b.run("cancel", "--all")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "lost (loser): cancelled")
+	require.Contains(t, out, "\nTo undo this: resumed retry -- lost-1 -bad-1\n")
 	require.Equal(t, resume.Watching, b.session("lost-1").State)
 }
 

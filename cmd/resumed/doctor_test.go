@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"resumed/internal/doctor"
@@ -49,6 +50,9 @@ func TestDoctorOnAFreshMachineWarnsAndDoesNotFail(t *testing.T) {
 		require.NotEmpty(t, said[name].Status, name)
 		require.NotEqual(t, doctor.Fail, said[name].Status, said[name])
 	}
+	b.vars = append(b.vars, "PATH=/usr/bin:/bin") // no agent
+	out, _, _ := b.run("doctor")
+	require.True(t, strings.HasPrefix(out, "It does not run yet: install an agent, or describe your own: resumed config init; then resumed install, or resumed run.\n"), out)
 	require.NoDirExists(t, b.path(".local"), "it only looks")
 	b.write(configFile, "")
 	said, _ = b.examined()

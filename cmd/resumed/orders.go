@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/termui"
@@ -26,6 +28,7 @@ type chosen struct {
 	all    bool
 	class  string
 	unseen bool
+	ask    bool // on a terminal, before an order for several
 }
 
 // flags adds the flags that choose sessions; all says what --all means.
@@ -80,15 +83,15 @@ func (c *cli) retryCommand() *cobra.Command {
 
 func (c *cli) cancelCommand() *cobra.Command {
 	var ch chosen
-	stop := false
+	stop, yes := false, false
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:        "cancel [SESSION…]",
 		SuggestFor: []string{"stop"},
 		Short:      "Do not continue sessions after this limit",
-		Long:       "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop.",
+		Long:       "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop. On a terminal it asks before it cancels several sessions.\n\nUntil a session works again or meets its next limit, resumed retry SESSION undoes this.",
 		Example:    "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --class auth\n  resumed cancel --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ch.names = args
+			ch.names, ch.ask = args, !yes
 			if stop {
 				return c.orderChosen(cmd, ch, "--all or --class", control.Stop, "cancelled and stopped")
 			}
@@ -97,6 +100,7 @@ func (c *cli) cancelCommand() *cobra.Command {
 	})
 	ch.flags(cmd, "all sessions that are stopped")
 	cmd.Flags().BoolVar(&stop, "stop", false, "also end the resume that runs")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, also for several sessions")
 	return cmd
 }
 
@@ -114,18 +118,18 @@ func (c *cli) unpauseCommand() *cobra.Command {
 	return c.pausing(false, &cobra.Command{
 		Use:     "unpause [SESSION…]",
 		Short:   "End a pause",
-		Long:    "Ends the pause of these sessions, or the one for everything. A session that you paused by its name stays paused until you unpause it by its name.",
-		Example: "  resumed unpause\n  resumed unpause 4f2a b17c",
+		Long:    "Ends the pause of these sessions, or the one for everything. A session that you paused by its name or class stays paused then, unless you add --all.",
+		Example: "  resumed unpause\n  resumed unpause 4f2a b17c\n  resumed unpause --all",
 	})
 }
 
 func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 	var ch chosen
-	ch.flags(cmd, "everything, as without a session")
-	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
+	order, done, all, means := control.Pause, "paused", "Paused: nothing is started until resumed unpause.", "everything, as without a session"
 	if !paused {
-		order, done, all = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now."
+		order, done, all, means = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now.", "everything, also what was paused by name or class"
 	}
+	ch.flags(cmd, means)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ch.names = args
 		if len(args) > 0 || ch.class != "" {
@@ -134,9 +138,52 @@ func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 		if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
 			return err
 		}
-		return c.print(map[string]any{"version": 1, "paused": paused}, func(p *termui.Printer) { p.Text(all + "\n") })
+		if paused {
+			return c.print(map[string]any{"version": 1, "paused": true}, func(p *termui.Printer) { p.Text(all + "\n") })
+		}
+		still, err := c.unpauseNamed(cmd.Context(), ch.all)
+		if err != nil {
+			return err
+		}
+		if still > 0 {
+			all += "\n" + humanize.StillPaused(still)
+		}
+		return c.print(map[string]any{"version": 1, "paused": false, "still_paused": still}, func(p *termui.Printer) { p.Text(all + "\n") })
 	}
 	return c.jsonFlag(cmd)
+}
+
+// unpauseNamed unpauses the sessions and tasks that were paused by name or class, or only returns how many
+// they are.
+func (c *cli) unpauseNamed(ctx context.Context, all bool) (still int, err error) {
+	status, err := c.client().Status(ctx, false)
+	if err != nil {
+		return 0, err
+	}
+	tasks, err := c.client().Tasks(ctx)
+	if err != nil {
+		return 0, err
+	}
+	named := make(map[string]bool) // a task may be among the sessions too
+	for _, s := range status.Sessions {
+		if s.Paused {
+			named[s.Key().String()] = true
+		}
+	}
+	for _, t := range tasks {
+		if t.Paused {
+			named[resume.Key{Agent: t.Agent, ID: t.ID}.String()] = true
+		}
+	}
+	if !all {
+		return len(named), nil
+	}
+	var failed []error
+	for name := range named {
+		_, err := c.client().Do(ctx, name, control.Unpause)
+		failed = append(failed, err)
+	}
+	return 0, errors.Join(failed...)
 }
 
 // orderChosen gives an order for the sessions that either names or flags choose.
@@ -144,24 +191,26 @@ func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order con
 	if byFlag := ch.all || ch.unseen || ch.class != ""; byFlag == (len(ch.names) > 0) {
 		return usageError(fmt.Errorf("%s needs either sessions, or %s", cmd.Name(), flags))
 	}
-	if len(ch.names) > 0 {
-		return c.order(cmd, ch.names, len(ch.names) == 1, order, done)
-	}
-	status, err := c.client().Status(cmd.Context(), false)
-	if err != nil {
-		return err
-	}
-	found := status.Sessions
-	if ch.unseen {
-		found = view.WithoutStart(found)
-	}
-	var names []string
-	for _, s := range found {
-		if s.State.CanRetry() && (ch.class == "" || s.Class.String() == ch.class) {
-			names = append(names, s.Key().String())
+	one := len(ch.names) == 1
+	if len(ch.names) == 0 {
+		status, err := c.client().Status(cmd.Context(), false)
+		if err != nil {
+			return err
+		}
+		found := status.Sessions
+		if ch.unseen {
+			found = view.WithoutStart(found)
+		}
+		for _, s := range found {
+			if (s.State.CanRetry() || order == control.Unpause && s.Paused) && (ch.class == "" || s.Class.String() == ch.class) {
+				ch.names = append(ch.names, s.Key().String())
+			}
 		}
 	}
-	return c.order(cmd, names, false, order, done)
+	if n := len(ch.names); ch.ask && n > 1 && !c.json && onTerminal() && !c.agreed(fmt.Sprintf("Cancel %d sessions? They are not continued after this limit. [y/N] ", n)) {
+		return usageError(errors.New("nothing was done"))
+	}
+	return c.order(cmd, ch.names, one, order, done)
 }
 
 // order makes the daemon do something with each session, and prints their states after it. An order that
@@ -248,7 +297,26 @@ func (c *cli) printAfter(after []view.Session, one bool, order control.Action, d
 			return err
 		}
 	}
+	if (order == control.Cancel || order == control.Stop) && len(after) > 1 {
+		return c.say("To undo this: %s", retryLine(after))
+	}
 	return nil
+}
+
+// retryLine returns the command that retries these sessions, or, if they are many, how one is retried.
+func retryLine(sessions []view.Session) string {
+	const most = 20
+	if len(sessions) > most {
+		return "resumed retry SESSION"
+	}
+	line := "resumed retry"
+	if slices.ContainsFunc(sessions, func(s view.Session) bool { return strings.HasPrefix(s.Typed(), "-") }) {
+		line += " --"
+	}
+	for _, s := range sessions {
+		line += " " + sanitize.ShellWord(s.Typed())
+	}
+	return line
 }
 
 // retryWithReset uses a banked reset of the session's account, after the user has agreed.

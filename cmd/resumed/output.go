@@ -56,9 +56,11 @@ func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+func onTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
+
 // agreed asks the user, and returns false without a terminal.
 func (c *cli) agreed(question string) bool {
-	if !term.IsTerminal(int(os.Stdin.Fd())) {
+	if !onTerminal() {
 		return false
 	}
 	fmt.Fprint(c.out, question)

@@ -140,11 +140,17 @@ func queueClient() *control.Client {
 	return control.NewClient(control.DaemonDir(os.Getenv))
 }
 
+// noTask explains why a task was not changed. A daemon that ended before it answered may have done it.
 func noTask(err error) error {
-	if errors.Is(err, control.ErrNoTask) {
+	_, answered := errors.AsType[*control.RemoteError](err)
+	switch {
+	case errors.Is(err, control.ErrNoTask):
 		return hint.With(err, "resumed queue")
+	case err == nil || answered || errors.Is(err, control.ErrNoDaemon):
+		return err
+	default:
+		return hint.With(fmt.Errorf("it is not known whether the queue was changed: %w", err), "resumed queue")
 	}
-	return err
 }
 
 func (c *cli) addTasks(cmd *cobra.Command, w taskFlags, args []string) error {
@@ -201,7 +207,7 @@ func (c *cli) enqueueNow(ctx context.Context, orders []view.TaskOrder) (added []
 			return c.keepTasks(orders)
 		}
 		if err != nil {
-			return added, err
+			return added, noTask(err)
 		}
 		added = append(added, task)
 	}

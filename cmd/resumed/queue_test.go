@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/control"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/state"
@@ -503,4 +506,52 @@ func TestAModeIsCheckedAgainstTheAgent(t *testing.T) {
 	require.NotZero(t, code)
 	require.Contains(t, errOut, `"yolo" is no permission mode of claude-code: its --permission-mode takes plan, dontAsk, default, acceptEdits`)
 	require.Contains(t, b.queue(), "Nothing is queued.")
+}
+
+// What a session has just used up counts for a task that is due at that moment.
+func TestATaskIsNotBegunRightAfterTheAllowanceIsUsedUp(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nstagger = \"0s\"\n[[agent]]\nname = \"claude-code\"\nenabled = false\n")
+	b.write("bin/codex", "#!/bin/sh\necho \"$@\" >> \"$HOME/calls\"\n")
+	b.start()
+	resets := time.Now().Add(3 * time.Hour).Truncate(time.Second)
+	b.write(codexRollout, usedRollout(t, b.path("bot"), resets, 42, 99))
+	b.until("it is known", func() bool { out, _, _ := b.run("usage"); return strings.Contains(out, "99 %") })
+	full := strings.Split(strings.TrimSpace(usedRollout(t, b.path("bot"), resets, 100, 100)), "\n")
+	b.appendTo(codexRollout, strings.Join(full[len(full)-2:], "\n")+"\n")
+	moved := time.Now().Add(-time.Second)
+	b.until("its end is read", func() bool {
+		status, err := b.daemon.Status(t.Context(), true)
+		return err == nil && len(status.Daemon.Agents) > 0 && slices.ContainsFunc(status.Daemon.Agents, func(a control.Watched) bool {
+			return a.MovedAt != nil && a.MovedAt.After(moved)
+		})
+	})
+	b.queue("add", "--dir", b.path("bot"), "--agent", "codex", "--", "review")
+	b.until("it waits", func() bool {
+		return strings.Contains(b.task(1).Reason, "allowance is used up until") || b.read("calls") != ""
+	})
+	require.Empty(t, b.read("calls"))
+}
+
+// A daemon that ends before it answers may have kept the task.
+func TestALostAnswerIsNoRefusalOfATask(t *testing.T) {
+	b := newQueueBox(t, "")
+	require.NoError(t, os.MkdirAll(b.path("runtime/resumed"), 0o700))
+	daemon, err := net.Listen("unix", b.path("runtime/resumed/resumed.sock"))
+	require.NoError(t, err)
+	defer daemon.Close()
+	go func() {
+		for {
+			client, err := daemon.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = client.Read(make([]byte, 4096))
+			_ = client.Close()
+		}
+	}()
+	_, errOut, code := b.run("queue", "add", "--", "do it")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "it is not known whether the queue was changed: ")
+	require.Contains(t, errOut, "\nTry: resumed queue\n")
 }

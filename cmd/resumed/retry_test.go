@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 )
@@ -146,6 +147,16 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	require.True(t, b.session("lost-1").Paused)
 	require.True(t, b.session("wait-1").Paused)
 
+	out, errOut, code = b.run("unpause")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "\n2 stay paused, by name or class: resumed unpause --all\n")
+	require.True(t, b.session("lost-1").Paused)
+	out, errOut, code = b.run("unpause", "--all")
+	require.Zero(t, code, errOut)
+	require.NotContains(t, out, "stay")
+	require.False(t, b.session("lost-1").Paused)
+	_, errOut, code = b.run("pause", "--class", "rate_limit")
+	require.Zero(t, code, errOut)
 	out, errOut, code = b.run("unpause", "--class", "rate_limit")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "wait (mybot): unpaused; waiting, in 1h 4")
@@ -164,8 +175,56 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	out, errOut, code = b.run("retry", "--class", "auth")
 	require.Zero(t, code, errOut)
 	require.Equal(t, "No session is stopped that way: nothing was done.\n", out)
+	b.untilState("-bad-1", resume.Parked)
 	out, errOut, code = b.run("cancel", "--all")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "lost (loser): cancelled")
+	require.Contains(t, out, "\nTo undo this: resumed retry -- lost-1 -bad-1\n")
 	require.Equal(t, resume.Watching, b.session("lost-1").State)
+}
+
+// A cancel of several sessions is asked about on a terminal, can be undone, and is no recovery.
+func TestACancelIsUndoneByARetry(t *testing.T) {
+	hook := newHook(t)
+	b := newBox(t)
+	b.write(configFile, bot+"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"hook\"\nurl = \""+hook.URL+"\"\nevents = [\"limited\", \"recovered\"]\n")
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	for _, id := range []string{"s-1", "s-2", "s-3"} {
+		b.write("bot/logs/"+id+".log", "step 1\nrate limited, retry in 1h\n")
+		b.untilState(id, resume.Waiting)
+	}
+	term := newTerminal(b, 100, 24, nil, "cancel", "s-1", "s-2")
+	term.shows("Cancel 2 sessions? They are not continued after this limit. [y/N]")
+	term.keys("n", "Enter")
+	term.shows("nothing was done", "ended with 2")
+	require.Equal(t, resume.Waiting, b.session("s-1").State)
+	require.Equal(t, resume.Waiting, b.session("s-2").State)
+
+	before := b.session("s-1")
+	term = newTerminal(b, 100, 24, nil, "cancel", "--all", "--yes")
+	term.shows("s-1 (bot): cancelled", "To undo this: resumed retry s-1 s-2 s-3", "ended with 0")
+	require.Equal(t, resume.Watching, b.session("s-1").State)
+
+	out, errOut, code := b.run("retry", "s-1")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "may continue: waiting, in ")
+	require.Equal(t, before.NextAt, b.untilState("s-1", resume.Waiting).NextAt, "as before the cancel")
+	b.kill(syscall.SIGTERM)
+	b.start()
+	b.appendTo("bot/logs/s-3.log", "step 2\n")
+	b.until("s-3 was seen to move", func() bool {
+		out, _, _ := b.run("retry", "s-3")
+		return strings.Contains(out, "nothing to retry")
+	})
+	_, errOut, code = b.run("retry", "s-2", "--now")
+	require.Zero(t, code, errOut)
+	b.until("it is resumed", func() bool { return len(b.calls()) == 1 })
+	b.until("a recovery is told", func() bool { return hook.told(notify.Recovered, "") != "" })
+	for _, n := range hook.got() {
+		if n.Event == notify.Recovered {
+			require.Len(t, n.Sessions, 1, "%s: %s", n.Title, n.Text)
+			require.Equal(t, "s-2", n.Sessions[0].ID)
+		}
+	}
 }

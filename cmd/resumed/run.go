@@ -67,6 +67,9 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	err = app.Run(ctx, app.Options{
 		ConfigPath: path,
 		Config:     cfg,
+
+		ConfigNamed: c.configArg != "" || os.Getenv("RESUMED_CONFIG") != "",
+
 		StateDir:   stateDir,
 		RuntimeDir: runtimeDir,
 		LeaseDirs:  dirs.Leases(os.Getenv, stateDir),

@@ -237,9 +237,12 @@ func printChecks(p *termui.Printer, report *doctor.Report) {
 			rows = append(rows, []termui.Cell{{}, {}, {Text: "→ " + sanitize.Line(check.Fix), Colour: termui.Bold}})
 		}
 	}
+	toStart := report.ToStart()
 	switch failed, warned := report.Count(doctor.Fail), report.Count(doctor.Warn); {
 	case failed > 0:
 		p.Lines(p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed")+", "+humanize.Count(warned, "warning")+".", "")
+	case len(toStart) > 0:
+		p.Lines("It does not run yet: "+strings.Join(toStart, "; then ")+".", "")
 	case warned > 0:
 		p.Lines("It works, with "+humanize.Count(warned, "warning")+".", "")
 	default:

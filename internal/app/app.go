@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -107,6 +108,9 @@ func openState(ctx context.Context, opts Options) (*state.Store, error) {
 func (d *daemon) build(snapshot state.Snapshot) error {
 	opts := d.opts
 	d.maker = maker{path: opts.ConfigPath, memory: d.store, order: d.ordered}
+	if !opts.ConfigNamed && slices.Contains(config.Places(os.Getenv), opts.ConfigPath) {
+		d.maker.path = "" // a better one may appear
+	}
 	first, err := d.maker.make(opts.Config, nil)
 	if err != nil {
 		return err
@@ -137,7 +141,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		},
 	})
 	d.queue = queue.New(queue.Options{
-		Engine: d.engine, Windows: d.usage.Windows, Sync: d.store.Sync, Changed: d.changes.NoteDaemon, Log: opts.Log,
+		Engine: d.engine, Windows: d.usage.Windows, IsFresh: d.usage.IsFresh, Sync: d.store.Sync, Changed: d.changes.NoteDaemon, Log: opts.Log,
 		Agents: func() map[string]agent.Agent { return d.settings.Load().agents },
 		Margin: func() time.Duration { return d.settings.Load().rules.Margin },
 	})

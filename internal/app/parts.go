@@ -52,6 +52,7 @@ type parts struct {
 func (p *parts) watchConfig(ctx context.Context) error {
 	return reload.Watch(ctx, p.opts.ConfigPath, reload.Options{
 		Current:  p.opts.Config,
+		Named:    p.opts.ConfigNamed,
 		Known:    agents.Known(),
 		Requests: p.opts.Reload,
 		Log:      p.opts.Log,

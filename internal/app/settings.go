@@ -80,7 +80,7 @@ func (s *settings) forDelivery() deliver.Settings {
 }
 
 type maker struct {
-	path   string // of the watched file; "": it may still appear
+	path   string // of the watched file; "": the best one that there is
 	memory notify.Memory
 	order  func(context.Context, notify.Action, resume.Key) // called when a person presses a button of a notice
 }
@@ -138,7 +138,11 @@ func keepDesktops(before *settings, cfg config.Notify, channels []*notify.Channe
 
 // Options configure a daemon.
 type Options struct {
-	ConfigPath string        // the file that is watched; "": built-in defaults
+	ConfigPath string // the file that is watched; "": built-in defaults
+
+	// ConfigNamed says that a person named that file. Otherwise another one may take its place.
+	ConfigNamed bool
+
 	Config     config.Config // its content
 	StateDir   string
 	RuntimeDir string

@@ -287,6 +287,7 @@ func (b *Backend) earlyUntil(ctx context.Context, key resume.Key) (until time.Ti
 
 // do carries out an order of another host; if by is empty, of a person on this host.
 func (b *Backend) do(ctx context.Context, by string, key resume.Key, order control.Action) (view.Session, error) {
+	retry := resume.Retry{By: by, Now: order == control.Retry}
 	if order == control.Due {
 		until, err := b.earlyUntil(ctx, key)
 		if err != nil {
@@ -298,7 +299,7 @@ func (b *Backend) do(ctx context.Context, by string, key resume.Key, order contr
 		order = control.Retry
 	}
 	events := map[control.Action]resume.Event{
-		control.Retry:   resume.Retry{By: by},
+		control.Retry:   retry,
 		control.Cancel:  resume.Forget{By: by},
 		control.Stop:    resume.Forget{},
 		control.Pause:   resume.Pause{By: by},

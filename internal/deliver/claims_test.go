@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -231,4 +233,22 @@ func TestAQuestionIsTakenOnce(t *testing.T) {
 	due, next := tr.takeQuestions(time.Now())
 	require.Empty(t, due)
 	require.Zero(t, next)
+}
+
+// noRoom is a machine on which a command cannot write to its status file.
+type noRoom struct{ here }
+
+func (m noRoom) Start(cmd runner.Command) (Process, error) {
+	cmd.Limits.Resources = slices.Repeat([]resume.Resource{{Soft: math.MaxUint64, Hard: math.MaxUint64}}, 8)
+	cmd.Limits.Resources[7] = resume.Resource{} // it can open no file
+	return m.here.Start(cmd)
+}
+
+// Nothing was begun, so it costs no try, and the next one may find room.
+func TestACommandThatCouldNotNoteItsStartIsTriedLater(t *testing.T) {
+	w := newWorld(t)
+	w.d.machine = noRoom{}
+	require.Contains(t, last(w.act()), "not sent: its command was not begun, because its status file could not be written")
+	require.Equal(t, resume.Waiting, w.now().State)
+	require.Empty(t, w.now().Attempts)
 }

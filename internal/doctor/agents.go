@@ -34,7 +34,7 @@ func examineAgents(ctx context.Context, r *Report, in Input) {
 	}
 	examinePlugins(r, found, in.SocketDir, time.Now())
 	if !here {
-		r.Warn("agents", "no agent was found: there is nothing to resume", "install one, or describe your own: resumed config init")
+		r.Warn("agents", noAgent, "install an agent, or describe your own: resumed config init")
 	}
 	examineInotify(r, directories)
 }

@@ -68,6 +68,22 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
+// The texts of what is missing on a machine on which nothing is resumed yet.
+const (
+	notRunning = "not running"
+	noAgent    = "no agent was found: there is nothing to resume"
+)
+
+// ToStart returns what a person does before anything is resumed here; nil: nothing.
+func (r *Report) ToStart() (steps []string) {
+	for _, c := range r.Checks {
+		if c.Text == notRunning || c.Text == noAgent {
+			steps = append(steps, c.Fix)
+		}
+	}
+	return steps
+}
+
 // Input is what the doctor cannot find out itself.
 type Input struct {
 	Version      string // of this program
@@ -172,7 +188,7 @@ func examineDaemon(ctx context.Context, r *Report, in Input) {
 	}
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
-		r.Warn("daemon", "not running", "resumed install, or resumed run")
+		r.Warn("daemon", notRunning, "resumed install, or resumed run")
 	case err != nil:
 		r.Fail("daemon", "the socket in "+in.SocketDir+": "+err.Error(), "systemctl --user restart resumed")
 	case d.DryRun:

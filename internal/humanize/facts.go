@@ -100,6 +100,9 @@ func Facts(s view.Session) []Fact {
 	if s.State != resume.Watching && s.Class != limit.None {
 		say("class", s.Class.Title())
 	}
+	if s.StoppedAt != nil && s.LimitedAt != nil && s.StoppedAt.Before(*s.LimitedAt) {
+		when("stopped at", s.StoppedAt, "")
+	}
 	when("limited at", s.LimitedAt, "")
 	when("resets at", s.ResetAt, Source(s.ResetFrom))
 	say("transcript", sanitize.Line(s.Transcript))

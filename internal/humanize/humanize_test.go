@@ -84,6 +84,12 @@ func TestStates(t *testing.T) {
 	require.Equal(t, "?", Project(view.Session{}))
 }
 
+func TestTriesOfASessionWhoseBoundWasLoweredSince(t *testing.T) {
+	require.Equal(t, "1/5", Tries(view.Session{Attempt: 1, MaxRetries: 5}))
+	require.Equal(t, "3/3", Tries(view.Session{Attempt: 3, MaxRetries: 2}))
+	require.Equal(t, "3", Tries(view.Session{Attempt: 3}))
+}
+
 func TestReasonsSayTimesAsTheyAreHere(t *testing.T) {
 	utc(t)
 	time.Local = time.FixedZone("", 3600)

@@ -266,7 +266,7 @@ func Tries(s view.Session) string {
 	if s.MaxRetries == 0 {
 		return strconv.Itoa(s.Attempt)
 	}
-	return fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries)
+	return fmt.Sprintf("%d/%d", s.Attempt, max(s.MaxRetries, s.Attempt)) // more if the number was lowered since
 }
 
 // Outcome returns how a resume ended, or that it is running.
@@ -345,6 +345,11 @@ func After(s view.Session, retry bool, done string, now time.Time) string {
 	default:
 		return done + "; " + phrase
 	}
+}
+
+// StillPaused says that the end of the pause of everything leaves some sessions or tasks paused.
+func StillPaused(n int) string {
+	return fmt.Sprintf("%d %s paused, by name or class: resumed unpause --all", n, Verb(n, "stays", "stay"))
 }
 
 // notStopped returns why a session cannot be retried.

@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -137,7 +138,7 @@ func (j *Journal) people(c resume.Change) {
 		j.opts.Amend(notify.Limited, s)
 	}
 	_, died := c.Event.(resume.Died)
-	_, expired := c.Event.(resume.Expired)
+	_, retry := c.Event.(resume.Retry)
 	switch {
 	case c.Entered(resume.GaveUp):
 		j.tell(notify.GaveUp, s)
@@ -145,16 +146,15 @@ func (j *Journal) people(c resume.Change) {
 		j.tell(parked(s), s)
 	case died && c.Entered(resume.Waiting):
 		j.tell(notify.CutOff, s)
-	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
+	case c.Entered(resume.Waiting) && !c.Before.Interrupted() && !retry:
 		j.tell(notify.Limited, s)
 	case c.Given():
 		if len(s.Attempts) == 0 {
 			s.Attempts = s.Past // it moved before its start was known
 		}
 		j.tell(notify.Retrying, s)
-	case expired: // not a recovery
-	case c.Entered(resume.Watching) && c.Before.Interrupted():
-		s.Attempts = s.Past // the notice shows what was tried
+	case c.Recovers():
+		s.Attempts, s.InterruptedAt = s.Past, cmp.Or(c.Before.InterruptedAt, s.LimitedAt) // the notice shows what was tried, and since when
 		j.tell(notify.Recovered, s)
 	}
 }

@@ -64,13 +64,22 @@ func TestWhatPeopleAreTold(t *testing.T) {
 			[]notify.Event{notify.Limited, notify.Retrying},
 		},
 		"is continued by a person": {
-			[]resume.Event{limited, resume.Prompted{At: at(1)}},
+			[]resume.Event{limited, resume.Prompted{At: at(1)}, resume.Progressed{At: at(2)}},
 			[]notify.Event{notify.Limited, notify.Recovered},
 		},
-		"is out of retries":    {hopeless, gaveUp},
-		"is long out of them":  {slices.Concat(hopeless, []resume.Event{resume.Expired{}}), gaveUp},
-		"is parked for long":   {[]resume.Event{cannotWait, resume.Expired{}}, []notify.Event{notify.Parked}},
-		"cannot be waited out": {[]resume.Event{cannotWait}, []notify.Event{notify.Parked}},
+		"is continued by a person in vain": {
+			[]resume.Event{limited, resume.Prompted{At: at(1)}, limited},
+			[]notify.Event{notify.Limited, notify.Limited},
+		},
+		"is cancelled": {
+			[]resume.Event{limited, resume.Forget{}, resume.Retry{}, resume.Forget{}, resume.Progressed{At: at(5)}},
+			[]notify.Event{notify.Limited},
+		},
+		"is stopped by a person": {[]resume.Event{limited, resume.Cancelled{At: at(1)}}, []notify.Event{notify.Limited}},
+		"is out of retries":      {hopeless, gaveUp},
+		"is long out of them":    {slices.Concat(hopeless, []resume.Event{resume.Expired{}}), gaveUp},
+		"is parked for long":     {[]resume.Event{cannotWait, resume.Expired{}}, []notify.Event{notify.Parked}},
+		"cannot be waited out":   {[]resume.Event{cannotWait}, []notify.Event{notify.Parked}},
 		"nobody knows what became of it": {
 			[]resume.Event{limited, due, handing, resume.Ended{Mark: "1", Outcome: resume.Unknown, Err: "nobody knows"}},
 			[]notify.Event{notify.Limited, notify.Parked},

@@ -213,7 +213,7 @@ func sampleNotices() []Notice {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	full := view.Session{
 		ID: "4f2a9c1e", Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/api",
-		State: resume.GaveUp, Class: limit.UsageLimit, Reason: "gave up", LimitedAt: &at,
+		State: resume.GaveUp, Class: limit.UsageLimit, Reason: "gave up", LimitedAt: &at, StoppedAt: &at,
 		Attempt: 1, MaxRetries: 5,
 		Attempts: []view.Attempt{{N: 1, StartedAt: &at, DelaySeconds: 30, Outcome: resume.LimitedOut}},
 	}

@@ -222,8 +222,9 @@ func session(account string, i int) view.Session {
 		State:   resume.GaveUp,
 		Reason:  "gave up after 1 resume without progress",
 		Interruption: resume.Interruption{
-			Limit:    limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
-			Attempts: []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+			Limit:         limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
+			InterruptedAt: at,
+			Attempts:      []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
 		},
 		LimitedAt: at,
 	}, 5)

@@ -121,7 +121,7 @@ func (n *Notifier) Report(event Event, session view.Session) {
 	wanted := len(n.config.wanting(event)) > 0
 	if wanted || needsPerson(event) {
 		wait := n.config.GroupWait
-		if event == Limited {
+		if event == Limited && wait > 0 {
 			wait = max(wait, lookTime)
 		}
 		n.gathering.add(n.now(), wait, wanted, event, trimView(session))
@@ -130,7 +130,7 @@ func (n *Notifier) Report(event Event, session view.Session) {
 	n.nudge.Send()
 }
 
-// lookTime is how long the report of a stopped session is delayed: after that it is known how it
+// lookTime is how long the report of a stopped session is delayed at least, if notices are gathered: after that it is known how it
 // continues.
 const lookTime = 3 * time.Second
 

@@ -72,12 +72,15 @@ func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
 
 func TestGroupWaitZeroTellsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch := &fakeChannel{name: "a"}
+		ch := &fakeChannel{name: "a", events: Events()}
 		n := running(t, Options{Config: Config{Channels: ways(ch)}})
 		n.Report(GaveUp, session("x", 1))
 		settle()
 		require.Len(t, ch.notices(), 1)
 		require.Equal(t, "resumed retry 0001-9c1e", ch.notices()[0].RetryCommand)
+		n.Report(Limited, session("x", 2))
+		settle()
+		require.Len(t, ch.notices(), 2)
 	})
 }
 

@@ -15,7 +15,7 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 		alone := false
 		here, store := &fakeChannel{name: "a", events: Events()}, newMemStore()
 		n := running(t, Options{
-			Store: store, Config: Config{Channels: ways(here)},
+			Store: store, Config: Config{Channels: ways(here), GroupWait: time.Second},
 			Share: func(_ context.Context, notice Notice) bool {
 				if alone {
 					return false
@@ -34,7 +34,8 @@ func TestWhatHostsShareIsHandedInAndToldByOne(t *testing.T) {
 		require.Equal(t, "shared", store.outcomes()[0])
 
 		n.Report(GaveUp, session("account", 3))
-		settle()
+		time.Sleep(2 * lookTime)
+		synctest.Wait()
 		require.Len(t, here.notices(), 1, "what is one session's is told where it is")
 		require.Len(t, handed, 1)
 

@@ -28,7 +28,7 @@ const (
 
 // compose writes the notice of a group, so that a person understands it at three in the morning.
 func compose(g *group, host string, agents Titles) Notice {
-	w := words{Notice: g.Notice, total: len(g.Sessions) + g.Omitted, agents: agents}
+	w := words{Notice: g.Notice, total: len(g.Sessions) + g.Omitted, agents: agents, sentAt: resume.Later(g.At, g.due)}
 	w.Version, w.Host = Version, host
 	if w.Sessions == nil {
 		w.Sessions = []view.Session{}
@@ -70,6 +70,7 @@ type words struct {
 	Notice
 	total  int // number of sessions
 	agents Titles
+	sentAt time.Time // the earliest
 }
 
 func (w words) listed() []view.Session { return w.Sessions[:min(len(w.Sessions), maxTextSessions)] }
@@ -156,7 +157,7 @@ func (w words) where(v view.Session) string {
 		where = sanitize.Short(v.Cwd, 120)
 	}
 	where += w.onHost()
-	if at := v.LimitedAt; at != nil {
+	if at := v.StoppedAt; at != nil {
 		where += ", stopped at " + w.clock(at) + at.Local().Format(" MST")
 	}
 	return where
@@ -173,7 +174,7 @@ func (w words) onHost() string {
 func (w words) next(v view.Session) string {
 	switch {
 	case w.waits(v) && v.Unreached == "" && v.NextAt != nil:
-		next := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
+		next := "It is " + w.resumed(v) + "; you do not need to do anything"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
 			next += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
@@ -189,6 +190,14 @@ func (w words) next(v view.Session) string {
 	default:
 		return ""
 	}
+}
+
+// resumed says when a session that waits is resumed.
+func (w words) resumed(v view.Session) string {
+	if !v.NextAt.After(w.sentAt) {
+		return "being resumed now"
+	}
+	return "resumed at " + w.clock(v.NextAt)
 }
 
 // waits reports whether the notice is about a session that was stopped and continues by itself.
@@ -286,7 +295,7 @@ func (w words) inList(v view.Session) string {
 	case w.Event == Limited && v.Unreached != "":
 		return ": " + sanitize.Short(v.Remedy, 120)
 	case w.waits(v) && v.NextAt != nil:
-		return ": resumed at " + w.clock(v.NextAt)
+		return ": " + w.resumed(v)
 	case w.notRepeated(v) != "":
 		return ": " + w.notRepeated(v)
 	default:

@@ -38,8 +38,9 @@ func storied(state resume.State) view.Session {
 			Limit:     limit.Verdict{Class: limit.Overloaded, WaitHelps: true, Reset: limit.Reset{At: at.Add(21 * time.Hour)}},
 			LimitText: "API Error: 529 Overloaded",
 			NextAt:    at.Add(21*time.Hour + time.Minute),
+
+			InterruptedAt: at,
 		},
-		LimitedAt: at,
 	}
 	for i, delay := range []time.Duration{30, 60, 120, 240, 300} {
 		at = at.Add(delay*time.Second + 15*time.Second)
@@ -49,6 +50,7 @@ func storied(state resume.State) view.Session {
 		}
 		s.Attempts = append(s.Attempts, a)
 	}
+	s.LimitedAt = at
 	return view.Of(s, 5)
 }
 
@@ -111,7 +113,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			return g
 		}()},
 		{"silent", one(Silent, func(v *view.Session) {
-			v.State, v.Class, v.Text, v.Attempts, v.Attempt, v.LimitedAt = resume.Parked, limit.None, "", nil, 0, nil
+			v.State, v.Class, v.Text, v.Attempts, v.Attempt, v.LimitedAt, v.StoppedAt = resume.Parked, limit.None, "", nil, 0, nil, nil
 			v.Reason = resume.IsSilent + "20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in tmux %3 (process 17)"
 		})},
 		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
@@ -342,4 +344,15 @@ func TestTheButtonOfASessionWhoseStartWasNotSeen(t *testing.T) {
 	require.Equal(t, humanize.ContinueUnseen, Notice{Sessions: []view.Session{seen, unseen}}.RetryLabel())
 	require.Equal(t, "down", (&SendError{Err: errDown}).Error())
 	require.Equal(t, "down (asked to wait 2s)", (&SendError{Err: errDown, After: 2 * time.Second}).Error())
+}
+
+// A notice that is sent when the wait is over names no time that has passed.
+func TestAWaitThatIsOverWhenItIsToldIsSaidToBeOver(t *testing.T) {
+	at := time.Date(2026, 3, 1, 2, 9, 30, 0, time.UTC)
+	said := func(next, due time.Time) string {
+		v := trimView(view.Session{ID: "abcd1234", Agent: "claude-code", Cwd: "/src/shop", State: resume.Waiting, NextAt: &next})
+		return compose(&group{Notice: Notice{Event: Limited, At: at, Sessions: []view.Session{v}}, due: due}, "box", nil).Text
+	}
+	require.Contains(t, said(at.Add(time.Second), at.Add(lookTime)), "It is being resumed now; you do not need to do anything")
+	require.Contains(t, said(at.Add(time.Minute), at.Add(lookTime)), "It is resumed at ")
 }

@@ -43,6 +43,7 @@ type Options struct {
 	Agents  func() map[string]agent.Agent
 	Margin  func() time.Duration // added to the reset of a window
 	Windows func(resume.AccountKey) []usage.Window
+	IsFresh func(resume.AccountKey) bool               // Windows has what the account's sessions recorded
 	Sync    func(context.Context, ...resume.Key) error // returns when the tasks are stored
 	Changed func()
 	Log     *slog.Logger
@@ -149,7 +150,10 @@ func (q *Queue) stored(ctx context.Context, after resume.Session, err error) (vi
 		return view.Task{}, err
 	}
 	q.opts.Changed()
-	return view.OfTask(after), q.opts.Sync(ctx, after.Key)
+	if err := q.opts.Sync(ctx, after.Key); err != nil {
+		return view.Task{}, fmt.Errorf("it is not known whether the change of the queue is kept: %w; look at `resumed queue`", err)
+	}
+	return view.OfTask(after), nil
 }
 
 func (q *Queue) find(ctx context.Context, name string) (resume.Session, error) {
@@ -254,10 +258,14 @@ func (q *Queue) Count(ctx context.Context) (sum control.Queue) {
 	return sum
 }
 
-// Gate holds a task back until the end of a window that is used up, so that it does not meet the limit.
+// Gate holds a task back until the end of a window that is used up, so that it does not meet the limit. What
+// was recorded last is read first.
 func (q *Queue) Gate(s resume.Session, now time.Time) (why string, until time.Time) {
 	if !s.Pending() || !s.RetryAskedAt.IsZero() {
 		return "", time.Time{}
+	}
+	if !q.opts.IsFresh(s.AccountKey()) {
+		return "due, but how much of its account's allowance is used is being read", now.Add(time.Second)
 	}
 	for _, w := range q.opts.Windows(s.AccountKey()) {
 		if w.Used >= 100 && w.ResetsAt.After(now) && w.ResetsAt.After(until) {

@@ -78,7 +78,9 @@ type rig struct {
 	*Queue
 	engine  *fakeEngine
 	windows []usage.Window
+	moved   bool
 	stored  []resume.Key // the keys of calls of Sync
+	full    error        // of Sync
 	dir     string
 }
 
@@ -89,9 +91,10 @@ func newRig(t *testing.T) *rig {
 		Agents:  func() map[string]agent.Agent { return map[string]agent.Agent{"bot": bot{}, "other": otherBot{}} },
 		Margin:  func() time.Duration { return time.Minute },
 		Windows: func(resume.AccountKey) []usage.Window { return r.windows },
+		IsFresh: func(resume.AccountKey) bool { return !r.moved },
 		Sync: func(_ context.Context, keys ...resume.Key) error {
 			r.stored = append(r.stored, keys...)
-			return nil
+			return r.full
 		},
 		Changed: func() {},
 		Log:     slog.New(slog.DiscardHandler),
@@ -220,4 +223,17 @@ func TestATaskWaitsForAnAllowanceThatIsUsedUp(t *testing.T) {
 	task.RetryAskedAt = now
 	why, _ = r.Gate(task, now)
 	require.Empty(t, why, "a person asks for it now")
+
+	task.RetryAskedAt, r.windows, r.moved = time.Time{}, nil, true
+	why, until = r.Gate(task, now)
+	require.Contains(t, why, "is being read")
+	require.Equal(t, now.Add(time.Second), until)
+}
+
+// The engine has the task by then, and may store it yet.
+func TestATaskWhoseStorageIsNotConfirmedIsNotRefused(t *testing.T) {
+	r := newRig(t)
+	r.full = errors.New("the daemon stops")
+	_, err := r.Enqueue(t.Context(), r.order(""))
+	require.EqualError(t, err, "it is not known whether the change of the queue is kept: the daemon stops; look at `resumed queue`")
 }

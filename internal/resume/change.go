@@ -21,6 +21,21 @@ func (c Change) Entered(state State) bool {
 	return c.After.State == state && c.Before.State != state
 }
 
+// Recovers reports whether an interruption ended with this step because the session works again.
+func (c Change) Recovers() bool {
+	if c.After.State != Watching {
+		return false
+	}
+	switch c.Event.(type) {
+	case Progressed:
+		return c.Before.Interrupted() || c.Before.Left != nil // a person continued it
+	case Asked:
+		return c.Before.Interrupted()
+	default:
+		return false // such as an order, or a prompt that may be refused
+	}
+}
+
 // NeedsPerson reports whether a person must act after this step: the session does not continue without
 // them, or not until something changes.
 func (c Change) NeedsPerson() bool {

@@ -190,7 +190,10 @@ const (
 // Orders of a person.
 type (
 	// Retry makes an interrupted session due now and forgets its attempts.
-	Retry struct{ By string } // the machine that asks; "": a person on this machine, as in the following orders
+	Retry struct {
+		By  string // the machine that asks; "": a person on this machine, as in the following orders
+		Now bool   // also before the time that the provider named to a session whose cancel this undoes
+	}
 
 	// Forget ends the interruption. A new one is handled as usual.
 	Forget struct{ By string }

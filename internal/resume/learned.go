@@ -297,6 +297,7 @@ func (s Session) died(ev Died, r Rules, now time.Time, u float64) Session {
 	s.CutOffs++
 	s.Limit, s.LimitText = limit.Verdict{Class: limit.CutOff, WaitHelps: true}, cutBy[ev.How]
 	s.LimitedAt, s.StoppedAt = Earlier(ev.At, now), now
+	s.InterruptedAt = s.LimitedAt
 	if r.CutOff != ResumeCutOff {
 		s = s.park(s.LimitText + "; " + s.retry() + " continues it")
 		s.Needs = RetryCutOff

@@ -22,6 +22,9 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	if after.State != Parked {
 		after.Needs = ""
 	}
+	if after.Interrupted() {
+		after.Undo = nil
+	}
 	return after
 }
 
@@ -106,15 +109,14 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Released:
 		return s.released(ev, r, now)
 	case Retry:
-		return s.retried(ev.By, r, now)
+		return s.retried(ev, r, now)
 	case Pay:
 		return s.pay(r, now)
 	case Forget:
 		if s = s.withoutSubagents("cancelled by " + who(ev.By)); !s.Interrupted() {
 			return s
 		}
-		s.Paid = nil
-		return s.rest(now, "cancelled by "+who(ev.By))
+		return s.cancelled(ev.By, now)
 	case Pause:
 		s.Paused = true
 		return s.recalled(r, now)
@@ -183,7 +185,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	// A repeated refusal while the session waits does not begin a new wait, which would never end.
 	repeated := s.State == Waiting && s.Run == nil
 	if !s.Interrupted() {
-		s.StoppedAt, s.Reported = ev.At, false
+		s.StoppedAt, s.InterruptedAt, s.Reported = ev.At, ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil
@@ -225,7 +227,7 @@ func (s Session) IsNewerThan(seen Observation) bool {
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
-	s.Model, s.Left = cmp.Or(ev.Model, s.Model), nil
+	s.Model, s.Left, s.Undo = cmp.Or(ev.Model, s.Model), nil, nil
 	s.MovedAt = Earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) || s.cutAfter(ev.At) {
 		return s // the work of the denied resume, which has ended, or of the process that was cut off
@@ -248,7 +250,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if s.Run != nil || s.State == Settling || s.last().during(ev.At) {
 		return s // it may come from our own resume
 	}
-	s.PromptedAt = Later(s.PromptedAt, Earlier(ev.At, now))
+	s.PromptedAt, s.Undo = Later(s.PromptedAt, Earlier(ev.At, now)), nil
 	s = s.withoutSubagents("continued by " + cmp.Or(ev.By, "a person"))
 	if ev.By == "" {
 		s.Windows, s.CutOffs, s.Paid = 0, 0, nil // a person continues it with their own account

@@ -89,3 +89,18 @@ func TestEachCallHasANameOfItsOwn(t *testing.T) {
 	w.do(Retry{}, Due{Mark: "4"})
 	require.False(t, w.Reported, "a person who orders it is told again where it is held")
 }
+
+// A person is told when the interruption began, whatever was refused or asked for since.
+func TestAnInterruptionBeganWithItsFirstRefusal(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit))
+	for w.State == Waiting {
+		w.resume().after(time.Minute).do(limited(w.now, limit.RateLimit)).end(Failed)
+	}
+	require.Equal(t, GaveUp, w.State)
+	require.Equal(t, noon, w.InterruptedAt)
+	require.True(t, w.LimitedAt.After(noon))
+	w.do(Retry{})
+	require.Equal(t, noon, w.InterruptedAt)
+	w.do(Progressed{At: w.now})
+	require.Zero(t, w.InterruptedAt)
+}

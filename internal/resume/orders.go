@@ -14,16 +14,49 @@ func who(machine string) string {
 	return "machine " + machine
 }
 
-func (s Session) retried(by string, r Rules, now time.Time) Session {
+// cancelled ends the interruption by a person's order. It is stored, so that they can change their mind.
+func (s Session) cancelled(by string, now time.Time) Session {
+	if s.Run != nil && !s.Run.sent() {
+		s = s.withdraw()
+		s.State = Waiting
+	}
+	interruption := &Undo{s.State, s.Interruption}
+	s.Paid = nil
+	if s = s.rest(now, "cancelled by "+who(by)); interruption.Asks == "" && interruption.SilentAt.IsZero() { // otherwise nothing had stopped it
+		s.Undo = interruption
+	}
+	return s
+}
+
+// uncancelled returns the session with the interruption that a person cancelled. What a resume did
+// meanwhile may show yet.
+func (s Session) uncancelled(r Rules, now time.Time) Session {
+	if s.Undo == nil {
+		return s
+	}
+	s.State, s.Interruption, s.Undo = s.Undo.State, s.Undo.Interruption, nil
+	if s.Reason = s.cause(""); len(s.Attempts) > 0 {
+		s.Past = nil // they are the same
+	}
+	if s.State == Settling || s.State == Resuming && s.Run == nil {
+		s = s.settle(r.Settle, now)
+	}
+	return s
+}
+
+func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
+	before := s
+	s = s.uncancelled(r, now)
 	if !s.State.CanRetry() || s.Asks != "" || !s.SilentAt.IsZero() { // or it is open in its terminal, and waits for its user there
 		return s
 	}
 	if why := r.Excluded(s.Cwd); why != "" {
-		s.Reason = why // an excluded directory counts more than the order
-		return s
+		before.Reason = why // an excluded directory counts more than the order
+		return before
 	}
-	waits := s.Needs == StartUnseen && s.Limit.Reset.At.After(now) // only the person's word was missing
-	s.Allowed = s.Allowed || by == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
+	waits := s.Needs == StartUnseen || before.Undo != nil && s.State == Waiting && !ev.Now // only the person's word was missing
+	waits = waits && s.Limit.Reset.At.After(now)
+	s.Allowed = s.Allowed || ev.By == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
 	s = s.archived()
 	s.Paid, s.Windows, s.CutOffs, s.Reported = nil, 0, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
@@ -34,12 +67,15 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		return s.schedule(r, now)
 	}
 	s.State, s.NextAt = Waiting, r.allowed(now, now)
-	s.Reason = "due now, asked for by " + who(by)
+	s.Reason = "due now, asked for by " + who(ev.By)
 	return s
 }
 
 // Early reports whether a retry now would come before the time that the provider named.
 func (s Session) Early(now time.Time) bool {
+	if s.Undo != nil && s.Undo.State != Waiting {
+		s = s.uncancelled(Rules{}, now)
+	}
 	return s.State.CanRetry() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
 }
 
@@ -79,7 +115,7 @@ func (s Session) pay(r Rules, now time.Time) Session {
 		return s
 	}
 	paid := &Paid{AskedAt: now, Until: s.Limit.Reset.At, Limit: s.Limit, LimitText: s.LimitText}
-	s = s.retried("", r, now)
+	s = s.retried(Retry{Now: true}, r, now)
 	s.Paid = paid
 	s.Reason = fmt.Sprintf("due now, with your own key as you asked; from %s on with its account again", paid.Until.UTC().Format(time.RFC3339))
 	return s

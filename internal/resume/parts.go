@@ -322,6 +322,8 @@ type Interruption struct {
 	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
 	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was first stopped, since it last moved or a person asked for a retry
 
+	InterruptedAt time.Time `json:"interrupted_at,omitzero"` // when it was first stopped, since it last moved
+
 	Owner     *Owner    `json:"owner,omitempty"`     // the process that holds the session
 	Unreached string    `json:"unreached,omitempty"` // why the owner cannot be given a prompt, for people
 	Asks      string    `json:"asks,omitempty"`      // what it asks a person for, and is parked for
@@ -344,6 +346,12 @@ type Interruption struct {
 
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last maxAttempts of them
 	Cut      []Attempt `json:"cut,omitempty"`      // resumes that ended with their daemon: they do not count, but may have left a prompt
+}
+
+// Undo is an interruption that a person cancelled, as a retry brings it back.
+type Undo struct {
+	State State `json:"state"`
+	Interruption
 }
 
 // slack is how far a record's time may be before our clock: file systems use a coarse clock and some

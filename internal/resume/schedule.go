@@ -155,7 +155,7 @@ func (s Session) unpaid(why string, r Rules, now time.Time) Session {
 	paid := *s.Paid
 	s = s.archived()
 	if !s.Interrupted() {
-		s.LimitedAt, s.StoppedAt = now, now
+		s.LimitedAt, s.StoppedAt, s.InterruptedAt = now, now, now
 	}
 	s.Paid, s.RetryAskedAt, s.NotBefore, s.GivesUpAt = nil, time.Time{}, time.Time{}, time.Time{}
 	s.Limit, s.LimitText, s.WaitFrom = paid.Limit, paid.LimitText, now
@@ -214,7 +214,7 @@ func (s Session) IsAhead(now time.Time) bool {
 // happened returns every stored time at which something happened by our clock.
 func (s *Session) happened() []*time.Time {
 	times := []*time.Time{
-		&s.LimitedAt, &s.StoppedAt, &s.LiftedAt, &s.MovedAt, &s.PromptedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt,
+		&s.LimitedAt, &s.StoppedAt, &s.InterruptedAt, &s.LiftedAt, &s.MovedAt, &s.PromptedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt,
 		&s.Usage.At, &s.Context.At,
 	}
 	if s.Origin != nil {

@@ -104,6 +104,8 @@ type Session struct {
 
 	Left *limit.Verdict `json:"left,omitempty"` // what stopped it when a person continued it, until it moves; nil: nothing
 
+	Undo *Undo `json:"undo,omitempty"` // the interruption that a person cancelled, until it is over; nil: none
+
 	Paid      *Paid      `json:"paid,omitempty"`      // set if it continues with its user's own key
 	Subagents []Subagent `json:"subagents,omitempty"` // that were stopped since a person's last prompt, and have not continued
 
@@ -297,7 +299,7 @@ func (s Session) rest(now time.Time, why string) Session {
 		s.Run = nil // it was not sent yet, and need not be
 	}
 	s = s.archived()
-	s.State, s.Reason, s.Interruption, s.Subagents = Watching, why, Interruption{}, nil
+	s.State, s.Reason, s.Interruption, s.Subagents, s.Undo = Watching, why, Interruption{}, nil, nil
 	return s
 }
 

@@ -26,6 +26,7 @@ func TestAFileThatAFlagNamesIsLookedFor(t *testing.T) {
 		"--settings HERE":                       "",
 		"--settings /gone":                      "/gone --settings",
 		"--settings=/gone":                      "/gone --settings",
+		"--settings HERE/gone":                  "HERE/gone --settings",
 		"--settings=HERE":                       "",
 		`--settings {"a":"/gone"}`:              "",
 		"--settings /dev/fd/1":                  "/dev/fd/1 --settings",

@@ -4,12 +4,11 @@
 package runenv
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"resumed/internal/agent"
 	"resumed/internal/childenv"
@@ -179,14 +178,19 @@ func ByHand(a agent.Agent, s resume.Session) string {
 
 // files checks the files that flags of the session's start name. It parks the session if one is gone:
 // the agent would not start, or without what the file forbids. If one has changed, that is told, and it
-// parks a session that does not ask before it acts. Paths in a sandbox cannot be checked from here.
+// parks a session that does not ask before it acts. A path in a sandbox that was not seen from here cannot be checked.
 func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
 	if known, ok := r.Agent.(interface{ Flags() leash.Flags }); ok && o.Sandbox == "" {
 		if path, flag := missingFile(known.Flags(), r.Command.Carried.Args, r.Command.Dir); path != "" {
 			return park(path + ", which its " + flag + " names, is gone: put it back and retry, or " + ByHand(r.Agent, r.Session))
 		}
 	}
-	changed := starts.ChangedFiles(o)
+	changed, gone := starts.ChangedFiles(o)
+	for _, path := range gone { // in a sandbox too: it was seen from here
+		if slices.ContainsFunc(r.Command.Carried.Args, func(arg string) bool { return strings.HasSuffix(arg, path) }) {
+			return park(path + ", which its start names, is gone: put it back and retry, or " + ByHand(r.Agent, r.Session))
+		}
+	}
 	if len(changed) == 0 {
 		return nil
 	}
@@ -235,14 +239,15 @@ func pathIn(flags leash.Flags, option, value string) string {
 	}
 }
 
-// isThere reports whether a path exists, or each of several with commas between them. What a process had
+// isThere reports whether a path can be read, or each of several with commas between them. What a process had
 // open, such as <(command) of a shell, ended with it.
 func isThere(path, dir string) bool {
 	full := path
 	if !filepath.IsAbs(path) {
 		full = filepath.Join(dir, path)
 	}
-	if _, err := os.Stat(full); !errors.Is(err, os.ErrNotExist) || strings.HasPrefix(path, "~") { // only the agent knows whose home
+	const readable = 4                                                         // R_OK
+	if syscall.Access(full, readable) == nil || strings.HasPrefix(path, "~") { // only the agent knows whose home
 		return !strings.HasPrefix(path, "/dev/fd/") && !strings.HasPrefix(path, "/proc/self/fd/")
 	}
 	parts := strings.Split(path, ",")

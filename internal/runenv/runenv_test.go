@@ -193,6 +193,18 @@ func TestWhatWouldNotBeAsTheSessionWasIsNotSent(t *testing.T) {
 				r.Command.Carried.Args = []string{"--settings", "/gone"}
 			}, "",
 		},
+		"but not those that were seen from here": {
+			func(r *Request, t *testing.T) {
+				r.change(t)
+				r.enter()
+				r.Configured = []string{"BOT_KEY=sk-of-the-session"}
+				for path := range r.Session.Origin.Files {
+					r.Command.Carried.Args, r.Command.AskMode = []string{"--settings", path}, true
+					require.NoError(t, os.Remove(path))
+					require.NoError(t, os.Mkdir(path, 0o700))
+				}
+			}, ", which its start names, is gone",
+		},
 		"a file of a flag that has changed":          {(*Request).change, "changed since the session was started"},
 		"unless the agent asks before it does harm":  {func(r *Request, t *testing.T) { r.change(t); r.Command.AskMode = true }, ""},
 		"or a person has ordered it":                 {func(r *Request, t *testing.T) { r.change(t); r.Session.RetryAskedAt = time.Now() }, ""},

@@ -68,6 +68,11 @@ func kept(program string, argv []string, status string, limits resume.ProcessLim
 // StatusFile is the content of a command's status file.
 type StatusFile struct {
 	Began bool // it may have acted
+
+	// Announced says that its start was announced in this boot, and no more: if its process has ended, it could
+	// not write the file, and has not begun the command.
+	Announced bool
+
 	PID   int  // of the leader of its group; 0: not known
 	Ended bool // and its exit code is known:
 	Code  int  // the exit code; bySignal plus the number of the signal if one ended it
@@ -81,7 +86,8 @@ func ReadStatusFile(path string) StatusFile {
 	}
 	text := strings.TrimSpace(string(data))
 	if boot, found := strings.CutPrefix(text, about); found {
-		return StatusFile{Began: boot != cmp.Or(procfs.Boot(), rand.Text())}
+		announced := boot == cmp.Or(procfs.Boot(), rand.Text())
+		return StatusFile{Began: !announced, Announced: announced}
 	}
 	if pid, found := strings.CutPrefix(text, "pid "); found {
 		number, _ := strconv.Atoi(pid) // 0 if it is not a number

@@ -94,7 +94,7 @@ func TestACommandThatWasOnlyAnnouncedWasNotBegunUnlessTheMachineWentDown(t *test
 	t.Parallel()
 	status := filepath.Join(t.TempDir(), "1.exit")
 	require.NoError(t, announce(status))
-	require.Equal(t, StatusFile{}, ReadStatusFile(status))
+	require.Equal(t, StatusFile{Announced: true}, ReadStatusFile(status))
 	info, err := os.Stat(status)
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o600), info.Mode())

@@ -162,11 +162,17 @@ func HashFiles(paths []string) map[string]string {
 	return hashes
 }
 
-// ChangedFiles returns the files that flags of the start name and that have changed since.
-func ChangedFiles(o resume.Origin) []string {
+// ChangedFiles returns the files that flags of the start name and that have changed since, and those that
+// cannot be read any longer.
+func ChangedFiles(o resume.Origin) (changed, gone []string) {
 	now := HashFiles(slices.Collect(maps.Keys(o.Files)))
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.Files)), func(path string) bool {
-		hash, there := now[path]
-		return !there || hash == o.Files[path]
-	})
+	for _, path := range slices.Sorted(maps.Keys(o.Files)) {
+		switch hash, there := now[path]; {
+		case !there:
+			gone = append(gone, path)
+		case hash != o.Files[path]:
+			changed = append(changed, path)
+		}
+	}
+	return changed, gone
 }

@@ -147,13 +147,21 @@ func (m *model) togglePause() tea.Cmd {
 }
 
 func (m *model) toggleAll() tea.Cmd {
-	paused := !m.board.status.Daemon.Paused
+	paused, still := !m.board.status.Daemon.Paused, 0
+	for _, r := range m.board.order {
+		if r.view.Paused {
+			still++
+		}
+	}
 	return m.order(func(ctx context.Context) (string, error) {
 		if err := m.f.Daemon.SetPaused(ctx, paused); err != nil {
 			return "", err
 		}
 		if paused {
 			return "resumed is paused: it starts nothing", nil
+		}
+		if still > 0 {
+			return "resumed goes on; " + humanize.StillPaused(still), nil
 		}
 		return "resumed goes on", nil
 	})

@@ -66,13 +66,32 @@ func TestWhatASessionUsedIsReadWhenItMovesAndIsKept(t *testing.T) {
 		time.Sleep(collectEvery)
 		synctest.Wait()
 		require.Equal(t, []string{"one", "two"}, r.read, "a session that has not moved since is not read again")
+
+		require.True(t, c.IsFresh(account))
+		r.told["one"] = used(100)
+		c.Observe(moved("one", "a", resume.Progressed{}))
+		require.False(t, c.IsFresh(account))
+		synctest.Wait()
+		require.True(t, c.IsFresh(account), "what is asked for is read before its time")
+		require.Equal(t, 100.0, c.Windows(account)[0].Used)
+		fresh := 0
+		for n := range 4 * int(momentAgo/time.Second) { // it moves all the time
+			s := moved("one", "a", resume.Progressed{})
+			s.After.Seen.Offset = int64(n + 1)
+			c.Observe(s)
+			time.Sleep(time.Second)
+			if c.IsFresh(account) {
+				fresh++
+			}
+		}
+		require.Positive(t, fresh, "nobody waits for ever")
 		cancel()
 		require.NoError(t, <-ended)
 
 		next := r.collector()
 		require.Len(t, next.Windows(account), 1, "the next daemon knows it")
 		next.Add(account, used(86))
-		require.Len(t, r.reports, 1, "and does not report it again")
+		require.Len(t, r.reports, 2, "and does not report it again")
 	})
 }
 

@@ -294,7 +294,9 @@ type Collector struct {
 
 	mu    sync.Mutex
 	moved map[resume.AccountKey]resume.Session // for each account, the session that moved last since the last reading
-	some  wake.Signal                          // there is one
+	read  map[resume.AccountKey]time.Time      // when the last reading of an account ended
+	some  wake.Signal                          // there is one that moved
+	asked wake.Signal                          // somebody waits for a reading
 }
 
 // CollectorOptions are what a Collector works with. All are required.
@@ -312,12 +314,16 @@ const metersKey = "usage/meters"
 
 const collectEvery = time.Minute
 
+// momentAgo is how old a reading of an account whose sessions move all the time may be: it never has all.
+const momentAgo = 2 * time.Second
+
 // NewCollector returns a collector with the meters that were stored.
 func NewCollector(opts CollectorOptions) *Collector {
 	stored, _ := opts.Store.Value(metersKey)
 	return &Collector{
 		opts: opts, meters: NewMeters(stored),
-		moved: make(map[resume.AccountKey]resume.Session), some: wake.NewSignal(),
+		moved: make(map[resume.AccountKey]resume.Session), read: make(map[resume.AccountKey]time.Time),
+		some: wake.NewSignal(), asked: wake.NewSignal(),
 	}
 }
 
@@ -346,22 +352,42 @@ func (c *Collector) Run(ctx context.Context) error {
 		case <-c.some:
 		}
 		c.readMoved(ctx)
-		if !wake.Sleep(ctx, collectEvery) {
+		select {
+		case <-ctx.Done():
 			return nil
+		case <-c.asked:
+		case <-time.After(collectEvery):
 		}
 	}
 }
 
+// IsFresh reports whether the last reading of an account has what its sessions recorded until now, or a
+// moment ago. If not, they are read soon.
+func (c *Collector) IsFresh(account resume.AccountKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, moved := c.moved[account]
+	if moved {
+		c.asked.Send()
+	}
+	return !moved || time.Since(c.read[account]).Abs() < momentAgo
+}
+
 func (c *Collector) readMoved(ctx context.Context) {
 	c.mu.Lock()
-	moved := c.moved
-	c.moved = make(map[resume.AccountKey]resume.Session)
+	moved := maps.Clone(c.moved)
 	c.mu.Unlock()
 	for account, s := range moved {
 		// A file that cannot be read now is read when the session moves again.
 		if readings, err := c.opts.Read(ctx, s); err == nil {
 			c.Add(account, readings)
 		}
+		c.mu.Lock()
+		if c.moved[account].Seen == s.Seen {
+			delete(c.moved, account)
+		}
+		c.read[account] = time.Now()
+		c.mu.Unlock()
 	}
 }
 

@@ -191,11 +191,18 @@ func summary(done []string, failed []error) string {
 func (p *Page) setPaused(r *http.Request, paused bool) (any, error) {
 	ctx, cancel := orderContext(r)
 	defer cancel()
-	said := "sessions whose wait is over start now"
-	if paused {
-		said = "nothing is started until you unpause"
+	if err := p.backend.SetPaused(ctx, paused); err != nil {
+		return nil, err
 	}
-	return ordered{Said: said}, p.backend.SetPaused(ctx, paused)
+	if paused {
+		return ordered{Said: "nothing is started until you unpause"}, nil
+	}
+	said := "sessions whose wait is over start now"
+	status, err := p.backend.Status(ctx, false)
+	if n := len(slices.DeleteFunc(status.Sessions, func(s view.Session) bool { return !s.Paused })); err == nil && n > 0 {
+		said += "; " + humanize.StillPaused(n)
+	}
+	return ordered{Said: said}, nil
 }
 
 // orderContext returns a context that outlives the request.

@@ -57,6 +57,7 @@ type row struct {
 	Tries   string     `json:"tries"`
 	Paused  bool       `json:"paused,omitempty"`
 	Idle    bool       `json:"idle,omitempty"` // nothing to retry or to cancel
+	Undo    bool       `json:"undo,omitempty"` // but its cancel to undo, by a retry
 	Running bool       `json:"running,omitempty"`
 	Retry   string     `json:"retry,omitempty"` // the text of the button, if that is a person's word
 }
@@ -137,11 +138,12 @@ func showSession(s view.Session) row {
 		State:   state, Tone: string(tone),
 		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s), Group: groupOf(s).Cause,
 		Why:     sanitize.Line(s.Reason),
-		Stopped: s.LimitedAt,
+		Stopped: cmp.Or(s.StoppedAt, s.LimitedAt),
 		NextAt:  nextAt(s),
 		Tries:   humanize.Tries(s),
 		Paused:  s.Paused,
 		Idle:    s.State == resume.Watching,
+		Undo:    s.Cancelled,
 		Running: s.State == resume.Resuming || s.State == resume.Settling,
 	}
 	switch humanize.Need(r.Need) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,6 +37,10 @@ type Options struct {
 	// zero Config accepts any file.
 	Current config.Config
 
+	// Named says that a person named the file: no other counts. Otherwise the best of config.Places does, as at
+	// a start.
+	Named bool
+
 	Known config.Known // the built-in agents
 
 	Log *slog.Logger // nil: nothing is logged
@@ -50,8 +55,10 @@ const (
 	// file and then write it.
 	absence = 700 * time.Millisecond
 
-	// longest limits the wait for a file that never stops changing.
-	longest = 3 * time.Second
+	// longest limits the wait for a file that never stops changing, and longestOpen for one that a program has
+	// open for writing.
+	longest     = 3 * time.Second
+	longestOpen = 10 * time.Second
 
 	// How often the file is checked without an event: usually, if other machines can write it, and if
 	// there are no events at all.
@@ -72,7 +79,7 @@ type watch struct {
 
 	seen     content // the file at the last check
 	reported content // what Apply was called with last
-	found    bool    // there was a file
+	inUse    string  // the file that was used last; empty: none
 	filled   bool    // it was not empty
 	asked    bool    // a request waits for the end of a change
 
@@ -80,8 +87,8 @@ type watch struct {
 	changedAt time.Time // when it last changed
 }
 
-// Watch reports changes of the file until ctx is done. An empty path means that there is no file yet:
-// Watch then watches all Places. A file that is deleted, or becomes empty, is an error for Apply.
+// Watch reports changes of the file until ctx is done. An empty path means that there is no file yet.
+// A file that is deleted when there is no other, or that becomes empty, is an error for Apply.
 func Watch(ctx context.Context, path string, opts Options) error {
 	w, err := newWatch(path, opts)
 	if err != nil {
@@ -104,12 +111,15 @@ func newWatch(path string, opts Options) (*watch, error) {
 		places:  config.Places(os.Getenv),
 		recheck: recheckBlind,
 	}
-	if path != "" {
-		full, err := filepath.Abs(path)
-		if err != nil {
-			return nil, err
-		}
-		w.places, w.found = []string{full}, true
+	if path == "" {
+		return w, nil
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if w.inUse = full; opts.Named || !slices.Contains(w.places, full) {
+		w.places = []string{full}
 	}
 	return w, nil
 }
@@ -166,12 +176,16 @@ func (w *watch) check() time.Duration {
 		}
 	}
 	unchanged := quiet
-	if w.seen.blank() && w.seen != w.reported { // a program may be about to write it
+	if w.seen != w.reported && (w.seen.blank() || w.seen.path != w.inUse) { // a program may be about to write it
 		unchanged = absence
 	}
 	left := min(time.Until(w.changedAt.Add(unchanged)), time.Until(w.changing.Add(longest)))
-	if !w.changing.IsZero() && left > 0 {
+	switch {
+	case w.changing.IsZero():
+	case left > 0:
 		return left
+	case time.Since(w.changing) < longestOpen && isWritten(w.seen.path):
+		return quiet
 	}
 	w.reported, w.changing, w.asked = w.seen, time.Time{}, false
 	w.opts.Apply(w.parse(w.seen))
@@ -183,17 +197,14 @@ func (w *watch) parse(c content) (config.Config, error) {
 	switch {
 	case c.problem != "":
 		return config.Config{}, &config.Problem{File: c.path, Want: c.problem + stays}
-	case c.path == "" && w.found:
-		return config.Config{}, &config.Problem{File: w.places[0], Want: "is gone" + stays}
+	case c.path == "" && w.inUse != "":
+		return config.Config{}, &config.Problem{File: w.inUse, Want: "is gone" + stays}
 	case c.path == "":
 		return config.Parse("", nil, w.opts.Known)
-	case c.blank() && w.filled:
+	case c.blank() && w.filled && c.path == w.inUse:
 		return config.Config{}, &config.Problem{File: c.path, Want: "is empty where it was not" + stays + ". If the defaults are meant, write a comment into it"}
-	case !c.blank():
-		w.filled = true
 	}
-	// From now on only this file counts, and its absence is an error.
-	w.places, w.found = []string{c.path}, true
+	w.inUse, w.filled = c.path, !c.blank()
 	return config.Parse(c.path, []byte(c.text), w.opts.Known)
 }
 

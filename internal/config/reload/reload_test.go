@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -311,6 +312,48 @@ func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
 	f.problem(path + ": is gone")
 }
 
+// As at a start, the best place counts: also after a file appeared there, or was deleted.
+func TestWatchFollowsTheBestPlace(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		best, other := filepath.Join(dir, "user", "resumed.toml"), filepath.Join(dir, "system.toml")
+		put(t, other, says("system"))
+		var last change
+		w, err := newWatch(other, Options{Known: known, Apply: func(c config.Config, err error) { last = change{c, err} }})
+		require.NoError(t, err)
+		w.places = []string{best, other}
+		w.begin()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = w.run(ctx) }()
+		follow := func(prompt string) {
+			t.Helper()
+			time.Sleep(longest)
+			synctest.Wait()
+			require.NoError(t, last.err)
+			require.Equal(t, prompt, last.cfg.Resume.Prompt)
+		}
+		put(t, best, says("mine"))
+		follow("mine")
+		put(t, other, says("nobody asked"))
+		follow("mine")
+		require.NoError(t, os.Remove(best))
+		follow("nobody asked")
+		put(t, best, says("mine again"))
+		follow("mine again")
+		require.NoError(t, os.Remove(other))
+		follow("mine again")
+		require.NoError(t, os.Remove(best))
+		time.Sleep(longest)
+		synctest.Wait()
+		require.ErrorContains(t, last.err, best+": is gone")
+		cancel()
+		synctest.Wait()
+	})
+	w, err := newWatch(config.UserPath(os.Getenv), Options{Named: true})
+	require.NoError(t, err)
+	require.Len(t, w.places, 1, "a file that was named is the only one")
+}
+
 func TestWatchTellsAChangeFromBeforeItStood(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "resumed.toml")
@@ -402,6 +445,30 @@ func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A program that writes slowly may be asked about in the middle: half of a file can be a valid one.
+func TestAFileThatIsOpenForWritingIsNotReadYet(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("NOT TESTED HERE: the system does not tell whether a file is open for writing")
+	}
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "resumed.toml")
+	put(t, path, says("old"))
+	f := follow(t, path)
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	_, err = file.WriteString("[resume]\nprompt = \"ha")
+	require.NoError(t, err)
+	f.ask <- syscall.SIGHUP
+	f.quiet()
+	f.quiet()
+	_, err = file.WriteString("lf\"\n")
+	require.NoError(t, err)
+	f.quiet()
+	f.quiet()
+	require.NoError(t, file.Close())
+	f.prompt("half")
 }
 
 // A reload that is requested while another one runs must use the file as it is now.

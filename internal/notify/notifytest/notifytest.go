@@ -49,7 +49,8 @@ func Session(i int) view.Session {
 		Reason:    "gave up after 1 resume without progress",
 		LimitedAt: at,
 		Interruption: resume.Interruption{
-			Attempts: []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+			InterruptedAt: at,
+			Attempts:      []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
 		},
 	}, 5)
 }

@@ -90,7 +90,11 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 			e.apply(ctx, s, s, resume.Expired{}, now)
 		case s.State != resume.Watching || s.Paused:
 		case !s.LimitedAt.IsZero():
-			if now.Sub(resume.Later(s.RecoveredAt, s.LimitedAt)) > remembered {
+			over := resume.Later(s.RecoveredAt, s.LimitedAt)
+			if s.Undo != nil { // a person may change their mind
+				over = resume.Later(over, s.Undo.Limit.Reset.At)
+			}
+			if now.Sub(over) > remembered {
 				e.keep(s.Forgotten())
 				e.opts.Changed(resume.Change{At: now, Before: s, After: s, Dropped: true})
 			}

@@ -24,10 +24,12 @@ type Session struct {
 	App        string            `json:"app,omitempty"` // the editor or desktop app that its user works with, if it is known
 	State      resume.State      `json:"state"`
 	Paused     bool              `json:"paused"`
+	Cancelled  bool              `json:"cancelled,omitempty"` // a person cancelled its interruption, and a retry undoes that
 	Class      limit.Class       `json:"class"`
 	Reason     string            `json:"reason"`
-	Text       string            `json:"text,omitempty"` // what stopped it, in the agent's words
-	LimitedAt  *time.Time        `json:"limited_at"`     // times are UTC; nil is null
+	Text       string            `json:"text,omitempty"`       // what stopped it, in the agent's words
+	LimitedAt  *time.Time        `json:"limited_at"`           // when it was last stopped; times are UTC; nil is null
+	StoppedAt  *time.Time        `json:"stopped_at,omitempty"` // when its interruption began, if it has one
 	ResetAt    *time.Time        `json:"reset_at"`
 	ResetFrom  limit.Source      `json:"reset_source,omitempty"`
 	NextAt     *time.Time        `json:"next_at"`
@@ -148,10 +150,12 @@ func Of(s resume.Session, maxRetries int) Session {
 		Transcript: s.Transcript,
 		State:      s.State,
 		Paused:     s.Paused,
+		Cancelled:  s.Undo != nil,
 		Class:      s.Limit.Class,
 		Reason:     s.Reason,
 		Text:       s.LimitText,
 		LimitedAt:  viewTime(s.LimitedAt),
+		StoppedAt:  viewTime(s.InterruptedAt),
 		ResetAt:    viewTime(s.Limit.Reset.At),
 		ResetFrom:  s.Limit.Reset.Source,
 		NextAt:     viewTime(s.ResumesAt()),

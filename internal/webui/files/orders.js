@@ -16,7 +16,7 @@ const waits = (order, [{away, n, next_at: next}], now) => order === 'retry' && (
 function sure(order, rows, now) {
   const unseen = rows.filter((row) => row.retry).length, [{n, next_at: next}] = rows;
   if (order === 'drop') return question(`Remove ${called(rows)} from the queue?`, 'Remove', 'Keep it');
-  if (order === 'cancel') return question(`Cancel ${called(rows)}? ${rows.length === 1 ? 'It' : 'They'} will not be continued after this limit.`, 'Cancel', 'Keep waiting');
+  if (order === 'cancel') return question(`Cancel ${called(rows)}? ${rows.length === 1 ? 'It' : 'They'} will not be continued after this limit. Retry undoes that.`, `Stop waiting for ${rows.length === 1 ? 'it' : 'them'}`, 'Keep waiting');
   if (order === 'retry' && unseen) {
     return question(`The start of ${unseen === rows.length ? called(rows) : `${unseen} of ${called(rows)}`} was not seen, so its own flags and permissions are not known.`, rows.find((row) => row.retry).retry, 'Leave it');
   }

@@ -43,7 +43,7 @@ export function fillOrders(element, row) {
   const retry = element.querySelector('[data-order=retry]');
   put(retry, row.retry ? 'Continue' : 'Retry');
   retry.title = row.retry || '';
-  retry.disabled = Boolean(row.idle || row.running);
+  retry.disabled = Boolean(row.idle && !row.undo || row.running);
   element.querySelector('[data-order=cancel]').disabled = Boolean(row.idle);
   for (const button of element.querySelectorAll('[data-order]')) {
     button.setAttribute('aria-label', `${button.textContent} ${row.project}, ${row.by} ${row.name}`);

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package reload
+
+func isWritten(string) bool { return false }

@@ -309,14 +309,14 @@ func retryLine(sessions []view.Session) string {
 	if len(sessions) > most {
 		return "resumed retry SESSION"
 	}
-	line := "resumed retry"
+	words := []string{"resumed", "retry"}
 	if slices.ContainsFunc(sessions, func(s view.Session) bool { return strings.HasPrefix(s.Typed(), "-") }) {
-		line += " --"
+		words = append(words, "--")
 	}
 	for _, s := range sessions {
-		line += " " + sanitize.ShellWord(s.Typed())
+		words = append(words, sanitize.ShellWord(s.Typed()))
 	}
-	return line
+	return strings.Join(words, " ")
 }
 
 // retryWithReset uses a banked reset of the session's account, after the user has agreed.

@@ -40,7 +40,7 @@ type seat struct {
 const firstName = "node-0"
 
 func TestMain(m *testing.M) {
-	mostBytes[fleet.Accounts], mostNoticeBytes = 4<<20, 4<<20 // they are filled on a disk that may be slow
+	mostBytes[fleet.Accounts], mostNoticeBytes = 4<<20, 8<<20 // they are filled on a disk that may be slow
 	if text := os.Getenv(nodeEnv); text != "" {
 		os.Exit(runNode(text))
 	}

@@ -152,7 +152,7 @@ func flooded(t *testing.T, machines map[string]natskv.Options) {
 		"$KV.resumed_accounts.%d.anthropic.mallory": 1900, "$KV.resumed_leases.sess.%d.mallory": 3900, "$KV.resumed_leases.probe.%d.x.mallory": 3900,
 		"resumed.v1.notice.mallory.%d": 16000, "$KV.resumed_accounts.big%d.anthropic.mallory": 16000,
 	} {
-		stream := mostBytes[fleet.Accounts]
+		stream := mostNoticeBytes
 		if strings.Contains(subject, "leases") {
 			stream = mostBytes[fleet.Leases]
 		}

@@ -50,7 +50,7 @@ func TestALimitOfSeveralMachinesIsToldOnce(t *testing.T) {
 }
 
 // A machine is killed while sessions wait there. Of two others, both with channels, one has a channel for
-// that: people are told within ten seconds after the machine counts as gone.
+// that: people are told soon after the machine counts as gone.
 func TestAMachineThatIsGoneIsToldByTheOneThatCan(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()
@@ -77,5 +77,5 @@ func TestAMachineThatIsGoneIsToldByTheOneThatCan(t *testing.T) {
 	took := time.Since(killed)
 	t.Logf("told %s after it was killed", took.Round(100*time.Millisecond))
 	const leaseLasts = 9 * time.Second
-	require.Less(t, took, leaseLasts+10*time.Second)
+	require.Less(t, took, leaseLasts+6*time.Second) // at this heartbeat
 }

@@ -63,6 +63,8 @@ func fleetRemedy(err error, cfg config.Fleet) string {
 		return "write the name that the certificate has into fleet.url, or make a new hub: resumed hub init --listen NAME:PORT"
 	case errors.Is(err, natskv.ErrTooOld):
 		return "use a newer server, or resumed hub"
+	case errors.Is(err, natskv.ErrRollup):
+		return "set allow_rollup_hdrs to false for them, and no subject_delete_marker_ttl, as docs/fleet.md says"
 	case errors.Is(err, natskv.ErrNoFleetData):
 		return "make the fleet's streams as docs/fleet.md says"
 	default:

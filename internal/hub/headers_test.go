@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
@@ -131,7 +132,13 @@ func all(t *testing.T, s *natskv.Store, nc *nats.Conn) (stored map[string]string
 			}
 		}
 	}
-	msg, err := nc.Request("$JS.API.DIRECT.GET."+natskv.NoticeStream, []byte(`{"last_by_subj":"`+natskv.NoticeSubject+`alice.*"}`), limit)
+	var msg *nats.Msg
+	err := nats.ErrTimeout
+	for range 20 { // servers of a cluster may not know of a new connection yet
+		if msg, err = nc.Request("$JS.API.DIRECT.GET."+natskv.NoticeStream, []byte(`{"last_by_subj":"`+natskv.NoticeSubject+`alice.*"}`), time.Second); err == nil {
+			break
+		}
+	}
 	require.NoError(t, err)
 	stored["notices"] = string(msg.Data)
 	return stored

@@ -34,7 +34,8 @@ type hosts struct {
 	log *slog.Logger
 	ns  *server.Server
 
-	mu sync.Mutex // serializes admissions, and the creation of accounts
+	mu       sync.Mutex           // serializes admissions, and the creation of accounts; guards what follows
+	expelled map[string]time.Time // machines that are not let in until then
 }
 
 func hostFile(dir, name string) string { return filepath.Join(dir, hostsDir, name+".json") }
@@ -168,6 +169,9 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	var granted rights
 	switch {
 	case h.knows(user, o.Nkey):
+		if h.isExpelled(user) {
+			return false
+		}
 		granted = hostRights(user)
 	case h.isApplicant(o.Nkey):
 		user, granted = "guest."+o.Nkey, applicantRights(o.Nkey) // no host can have this name

@@ -31,12 +31,16 @@ const nodeEnv = "HUB_TEST_NODE"
 const killsEnv = "HUB_TEST_KILLS"
 
 // seat is the place of a server; without a name it is not in a cluster.
-type seat struct{ Dir, Name, Listen, Routes string }
+type seat struct {
+	Dir, Name, Listen, Routes string
+	Unlimited                 bool
+}
 
 // firstName is the name of the server that makes the streams of a cluster.
 const firstName = "node-0"
 
 func TestMain(m *testing.M) {
+	mostBytes[fleet.Accounts], mostNoticeBytes = 4<<20, 8<<20 // they are filled on a disk that may be slow
 	if text := os.Getenv(nodeEnv); text != "" {
 		os.Exit(runNode(text))
 	}
@@ -57,7 +61,7 @@ func runNode(text string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	o := Options{Dir: s.Dir, Log: slog.New(slog.DiscardHandler), Ready: func(string) { fmt.Println("ready") }}
+	o := Options{Dir: s.Dir, Log: slog.New(slog.DiscardHandler), Ready: func(string) { fmt.Println("ready") }, unlimited: s.Unlimited}
 	if s.Name != "" {
 		o = clustered(o, s)
 	}
@@ -232,7 +236,7 @@ func threeSeats(t *testing.T) (seats []seat, invitation natskv.Invitation, urls 
 		s.Listen = free[n+i]
 		require.NoError(t, s.write(own))
 		all = append(all, "tls://"+s.Listen)
-		seats = append(seats, seat{own, fmt.Sprintf("node-%d", i), address, strings.Join(routes, ",")})
+		seats = append(seats, seat{own, fmt.Sprintf("node-%d", i), address, strings.Join(routes, ","), false})
 	}
 	return seats, invitation, strings.Join(all, ",")
 }

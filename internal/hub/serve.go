@@ -27,6 +27,8 @@ type Options struct {
 	// Set by tests, to form a cluster of several servers.
 	adjust  func(*server.Options)
 	prepare func(context.Context, *nats.Conn) error // default: makeStreams
+
+	unlimited bool // set by tests: machines may write without pause
 }
 
 // Settings of the hub's own server and of a stock one.
@@ -83,7 +85,7 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	known := &hosts{dir: o.Dir, hub: self.Public(), log: o.Log}
+	known := &hosts{dir: o.Dir, hub: self.Public(), log: o.Log, expelled: make(map[string]time.Time)}
 	options, err := o.server(s, known)
 	if err != nil {
 		return err
@@ -127,6 +129,11 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	}
 	if err := boundHosts(ctx, nc, o.Dir, o.cut); err != nil {
 		return err
+	}
+	if !o.unlimited {
+		if err := known.limitRates(nc); err != nil {
+			return err
+		}
 	}
 	return known.keepOut(ctx, nc, func() { o.Ready(ns.Addr().String()) })
 }

@@ -17,8 +17,8 @@ import (
 const (
 	mostViews   = 3000 // sessions that other hosts are shown
 	mostRecords = 500  // of each kind: accounts with owner records, leases of sessions, leases of probes
-	mostNotices = 100
-	betweenCuts = 250 // writes of a host between two cuts
+	mostNotices = 50
+	betweenCuts = 100 // writes of a host between two cuts
 )
 
 // sweeps is how often it is checked that nothing is stored for longer than it may be.
@@ -47,7 +47,7 @@ func boundHosts(ctx context.Context, nc *nats.Conn, dir string, report func(host
 		cut(host)
 	})
 	if err == nil {
-		err = sub.SetPendingLimits(2*betweenCuts, 32<<20)
+		err = sub.SetPendingLimits(5*betweenCuts, 32<<20)
 	}
 	if err == nil {
 		err = nc.Flush()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/fleet"
@@ -97,7 +98,7 @@ func TestOneHostHoldsASession(t *testing.T) {
 func TestAFloodOfOneHostIsCut(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
-	server := &node{seat: seat{Dir: dir}}
+	server := &node{seat: seat{Dir: dir, Unlimited: true}}
 	server.start(t)
 	t.Cleanup(server.kill)
 	require.True(t, server.wait())
@@ -151,11 +152,11 @@ func flooded(t *testing.T, machines map[string]natskv.Options) {
 		"$KV.resumed_accounts.%d.anthropic.mallory": 1900, "$KV.resumed_leases.sess.%d.mallory": 3900, "$KV.resumed_leases.probe.%d.x.mallory": 3900,
 		"resumed.v1.notice.mallory.%d": 16000, "$KV.resumed_accounts.big%d.anthropic.mallory": 16000,
 	} {
-		stream := int(mostBytes[fleet.Accounts])
-		if strings.Contains(subject, "notice") {
-			stream /= 2
+		stream := mostNoticeBytes
+		if strings.Contains(subject, "leases") {
+			stream = mostBytes[fleet.Leases]
 		}
-		for i := range stream/size + 1000 {
+		for i := range int(stream)/size + 1000 {
 			require.NoError(t, nc.Publish(fmt.Sprintf(subject, i), make([]byte, size)))
 			if i%100 == 0 {
 				require.NoError(t, nc.FlushTimeout(limit))
@@ -186,5 +187,36 @@ func flooded(t *testing.T, machines map[string]natskv.Options) {
 	}
 	for b, kinds := range map[fleet.Bucket]int{fleet.Accounts: 1, fleet.Leases: 2} {
 		until(t, "it is cut", func() bool { return left(b) <= kinds*(mostRecords+betweenCuts) })
+	}
+}
+
+// A machine that writes without pause is not let in for a while: the others do not wait for what it has sent.
+func TestAMachineThatWritesWithoutPauseIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, subject := range []string{"$KV.resumed_accounts.%d.x.mallory", "$KV.resumed_leases.sess.%d.mallory", "resumed.v1.notice.mallory.%d"} {
+		t.Run(subject, func(t *testing.T) {
+			t.Parallel()
+			dir, invitation := newHub(t)
+			serve(t, Options{Dir: dir})
+			machines := machinesOf(t, invitation)
+			alice := open(t, machines["alice"])
+			nc, err := machines["mallory"].Dial(nats.NoReconnect())
+			require.NoError(t, err)
+			defer nc.Close()
+			for i := 0; nc.IsConnected(); i++ {
+				require.Less(t, i, 1_000_000)
+				_ = nc.Publish(fmt.Sprintf(subject, i), []byte("{}"))
+				if i%100 == 0 {
+					_ = nc.FlushTimeout(limit)
+				}
+			}
+			_, err = machines["mallory"].Dial(nats.NoReconnect())
+			require.ErrorIs(t, err, nats.ErrAuthorization)
+			until(t, "others are served", func() bool {
+				_, err := alice.Update(t.Context(), fleet.Accounts, "a.x", []byte("{}"), 0, 0)
+				return err == nil || errors.Is(err, fleet.ErrConflict)
+			})
+			require.True(t, alice.Connected())
+		})
 	}
 }

@@ -143,6 +143,16 @@ func TestAStockServerProtectsLikeTheHub(t *testing.T) {
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	require.NoError(t, err)
+	_, err = natskv.Check(t.Context(), machines["alice"])
+	require.NoError(t, err)
+	views := streams()[2]
+	views.AllowRollup = true
+	_, err = js.UpdateStream(t.Context(), views)
+	require.NoError(t, err)
+	_, err = natskv.Check(t.Context(), machines["alice"])
+	require.ErrorIs(t, err, natskv.ErrRollup, "a machine sees how its fleet's own server is set up")
+	require.NoError(t, makeStreams(t.Context(), nc), "and it is put right")
+	permitsNothing(t, machines["alice"])
 	cfg := jetstream.StreamConfig{Name: "MARKED", Subjects: []string{"marked"}, SubjectDeleteMarkerTTL: time.Minute, AllowMsgTTL: true}
 	_, err = js.CreateStream(t.Context(), cfg)
 	require.NoError(t, err)

@@ -35,6 +35,8 @@ const (
 
 var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, natskv.Orders: 8 << 20}
 
+var mostNoticeBytes int64 = 32 << 20
+
 // largest is the largest entry of a bucket, in bytes with its header.
 var largest = map[fleet.Bucket]int32{fleet.Accounts: 2 << 10, fleet.Leases: 4 << 10, fleet.View: fleet.LargestValue}
 
@@ -95,7 +97,7 @@ func streams() []jetstream.StreamConfig {
 		RePublish: &jetstream.RePublish{Source: natskv.SubjectOf(natskv.Orders, ">"), Destination: natskv.Changes[natskv.Orders] + ">"},
 	}, jetstream.StreamConfig{
 		Name: natskv.NoticeStream, Subjects: []string{natskv.NoticeSubject + "*.*"}, Storage: jetstream.FileStorage, MaxMsgSize: fleet.LargestValue,
-		MaxAge: noticesKept, Duplicates: shortestWindow, MaxBytes: 32 << 20, Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true,
+		MaxAge: noticesKept, Duplicates: shortestWindow, MaxBytes: mostNoticeBytes, Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true,
 		RePublish: &jetstream.RePublish{Source: natskv.NoticeSubject + ">", Destination: natskv.NoticesStored + ">"},
 	})
 }

@@ -161,6 +161,7 @@ var (
 	ErrUnknownHost = errors.New("it does not know this machine's key")
 	ErrTooOld      = errors.New("the server is too old")
 	ErrNoFleetData = errors.New("it has no data of a fleet yet")
+	ErrRollup      = errors.New("its streams allow rollup: any machine of the fleet can empty them")
 )
 
 // oldest is the first version of the server that has keys which expire with a marker.
@@ -191,6 +192,15 @@ func Check(ctx context.Context, o Options) (Health, error) {
 	}
 	h.Skew = time.Until(now).Round(time.Millisecond)
 	h.Off, h.Alone = h.Skew.Abs() > fleet.ShownSkew, h.Skew.Abs() > fleet.LargestSkew
+	for _, b := range []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View} {
+		stream, err := s.js.Stream(ctx, StreamOf(b))
+		if err != nil {
+			return h, err
+		}
+		if stream.CachedInfo().Config.AllowRollup {
+			return h, ErrRollup
+		}
+	}
 	entries, err := s.List(ctx, fleet.Leases, fleet.HostKey(""))
 	for _, e := range entries {
 		var host fleet.Host

@@ -183,6 +183,19 @@ func recordOf(bucket fleet.Bucket, record string) (key, by string) {
 	return record[:at], record[at+1:]
 }
 
+// SenderOf returns the host that sends a message, by its subject; "": it is not known.
+func SenderOf(subject string) string {
+	for b, changes := range Changes {
+		if key, ok := strings.CutPrefix(subject, SubjectOf(b, "")); ok {
+			return WriterOf(changes + key)
+		}
+	}
+	if notice, ok := strings.CutPrefix(subject, NoticeSubject); ok {
+		return WriterOf(NoticesStored + notice)
+	}
+	return ""
+}
+
 // WriterOf returns the host that made a change, by its subject; "": it is not known.
 func WriterOf(subject string) string {
 	if notice, ok := strings.CutPrefix(subject, NoticesStored); ok {

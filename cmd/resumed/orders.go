@@ -310,9 +310,6 @@ func retryLine(sessions []view.Session) string {
 		return "resumed retry SESSION"
 	}
 	line := "resumed retry"
-	if slices.ContainsFunc(sessions, func(s view.Session) bool { return strings.HasPrefix(s.Typed(), "-") }) {
-		line += " --"
-	}
 	for _, s := range sessions {
 		line += " " + sanitize.ShellWord(s.Typed())
 	}

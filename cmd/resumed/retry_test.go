@@ -103,7 +103,7 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	out, errOut, code = b.run("cancel", "--all")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "lost (loser): cancelled")
-	require.Contains(t, out, "\nTo undo this: resumed retry -- lost-1 -bad-1\n")
+	require.Contains(t, out, "\nTo undo this: resumed retry lost-1 rebel/-bad-1\n")
 	require.Equal(t, resume.Watching, b.session("lost-1").State)
 }
 

@@ -310,9 +310,6 @@ func retryLine(sessions []view.Session) string {
 		return "resumed retry SESSION"
 	}
 	words := []string{"resumed", "retry"}
-	if slices.ContainsFunc(sessions, func(s view.Session) bool { return strings.HasPrefix(s.Typed(), "-") }) {
-		words = append(words, "--")
-	}
 	for _, s := range sessions {
 		words = append(words, sanitize.ShellWord(s.Typed()))
 	}

@@ -26,7 +26,7 @@ var updateReach = flag.Bool("update-reach", false, "write the golden words about
 // has ended.
 func TestASessionInAPlainTerminalWaitsForItsProcess(t *testing.T) {
 	b, hook := newLiveBox(t), newHook(t)
-	b.write(configFile, b.read(configFile)+fmt.Sprintf("[notify]\nevents = [\"limited\", \"parked\"]\ngroup_wait = \"0s\"\n"+
+	b.write(configFile, b.read(configFile)+fmt.Sprintf("[notify]\nevents = [\"limited\", \"parked\"]\ngroup_wait = \"1s\"\n"+
 		"[[notify.webhook]]\nname = \"ops\"\nurl = %q\n", hook.URL))
 	s := b.standIn()
 	s.Screen = "usage-weekly-after-typing-continue"

@@ -179,7 +179,7 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	out, errOut, code = b.run("cancel", "--all")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "lost (loser): cancelled")
-	require.Contains(t, out, "\nTo undo this: resumed retry -- lost-1 -bad-1\n")
+	require.Contains(t, out, "\nTo undo this: resumed retry lost-1 rebel/-bad-1\n")
 	require.Equal(t, resume.Watching, b.session("lost-1").State)
 }
 
@@ -212,11 +212,12 @@ func TestACancelIsUndoneByARetry(t *testing.T) {
 	require.Equal(t, before.NextAt, b.untilState("s-1", resume.Waiting).NextAt, "as before the cancel")
 	b.kill(syscall.SIGTERM)
 	b.start()
+	require.True(t, b.session("s-3").Cancelled)
 	b.appendTo("bot/logs/s-3.log", "step 2\n")
-	b.until("s-3 was seen to move", func() bool {
-		out, _, _ := b.run("retry", "s-3")
-		return strings.Contains(out, "nothing to retry")
-	})
+	b.until("it was seen to move", func() bool { return !b.session("s-3").Cancelled })
+	out, errOut, code = b.run("retry", "s-3")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "nothing to retry")
 	_, errOut, code = b.run("retry", "s-2", "--now")
 	require.Zero(t, code, errOut)
 	b.until("it is resumed", func() bool { return len(b.calls()) == 1 })

@@ -22,8 +22,11 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		s.Reason = why // an excluded directory counts more than the order
 		return s
 	}
-	waits := s.Needs == StartUnseen && s.Limit.Reset.At.After(now) // only the person's word was missing
-	s.Allowed = s.Allowed || by == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
+	waits := s.needsWord() && s.Limit.Reset.At.After(now) // only the person's word was missing
+	if s.Needs == TrustNeeded && by == "" {
+		s.Trusted = s.Shows
+	}
+	s.Allowed = s.Allowed || by == "" && (s.Needs == StartUnseen || s.Needs != TrustNeeded && !s.StartedWith().Seen())
 	s = s.archived()
 	s.Paid, s.Windows, s.Reported = nil, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
@@ -37,9 +40,12 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 	return s
 }
 
+// needsWord reports whether only a person's word is missing.
+func (s Session) needsWord() bool { return s.Needs == StartUnseen || s.Needs == TrustNeeded }
+
 // Early reports whether a retry now would come before the time that the provider named.
 func (s Session) Early(now time.Time) bool {
-	return s.State.CanRetry() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
+	return s.State.CanRetry() && !s.Pending() && !s.needsWord() && s.Limit.Reset.At.After(now) // such a one waits after a retry too
 }
 
 func (s Session) expired(now time.Time) Session {

@@ -185,7 +185,8 @@ func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
 	})
 }
 
-// neighbour returns a process in the session's directory: it may hold this session.
+// neighbour returns a process in the session's directory: it may hold this session. It is a guess if the session is of a
+// version whose processes are in the registry: anything may be called claude.
 func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if s.Cwd == "" {
 		return nil, nil
@@ -199,7 +200,11 @@ func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owne
 	}
 	place := h.of.Processes.PlaceOf(ctx, s.Cwd)
 	near := slices.DeleteFunc(slices.Clone(unregistered.all), func(p process.Live) bool { return !p.LivesIn(place) })
-	return process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") }), nil
+	owner := process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") })
+	if owner != nil && !owner.Guessed {
+		owner.Guessed = writerRegisters(ctx, s.Transcript)
+	}
+	return owner, nil
 }
 
 // writerRegisters: versions since 2.1 register their sessions.

@@ -72,13 +72,14 @@ func (s Session) StartedWith() *Origin {
 
 // MayBeOf reports whether the session may be of that process. A process that started too late to have received the
 // session's last prompt was only opened to read the session, or holds another session of the same directory. There was a
-// prompt before the limit. What runs in a sandbox beside a process outside of it was started by the agent.
+// prompt before the limit. Of two processes, one in a sandbox and one outside of it, the one that was seen first has the
+// session: the agent may have started the other, or a person for another session.
 func (s Session) MayBeOf(o Origin) bool {
 	prompted, had := cmp.Or(s.PromptedAt, s.LimitedAt), s.StartedWith()
 	if !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack)) {
 		return false
 	}
-	return o.Sandbox == "" || had == nil || had.Sandbox != "" || had.Process == o.Process
+	return had == nil || had.Process == o.Process || (had.Sandbox == "") == (o.Sandbox == "")
 }
 
 // Program returns the program of the process that it was started with; zero: not known.

@@ -24,6 +24,7 @@ func TestWhatAProcessWasStartedWithCounts(t *testing.T) {
 		"of one of which nobody knows when it began":    {Session{PromptedAt: prompted}, Origin{SeenAt: at(6)}, true, true},
 		"of one in a session of which little is known":  {Session{}, Origin{BeganAt: at(5), SeenAt: at(6)}, true, true},
 		"not of one in a sandbox beside it":             {Session{Origin: counts, PromptedAt: prompted}, Origin{BeganAt: at(-5), SeenAt: at(2), Sandbox: "mounts of its own"}, false, true},
+		"not of one outside of the sandbox beside it":   {Session{Origin: boxed, PromptedAt: prompted}, Origin{BeganAt: at(-5), SeenAt: at(2)}, false, true},
 		"of one in a sandbox after another":             {Session{Origin: boxed, PromptedAt: prompted}, Origin{BeganAt: at(-5), SeenAt: at(2), Sandbox: "mounts of its own"}, true, true},
 		"of one in a sandbox that took the last prompt": {Session{Origin: had, PromptedAt: prompted}, Origin{BeganAt: at(-5), SeenAt: at(1), Sandbox: "mounts of its own"}, true, true},
 		"of one that went into a sandbox since":         {Session{Origin: &Origin{SeenAt: at(1), Process: Process{PID: 7}}, PromptedAt: prompted}, *boxed, true, true},

@@ -102,9 +102,11 @@ func (h *Holders) UserLeft(ctx context.Context, s resume.Session) bool {
 	return false
 }
 
-// Owner returns the process: without a lock, a second one would fork the conversation.
+// Owner returns the process: without a lock, a second one would fork the conversation. Of several it is not known which
+// one took the last prompt.
 func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.WithSnapshot(ctx)
+	var owner *resume.Owner
 	for _, root := range h.of.Homes.Roots {
 		seen := h.listed(ctx, root)
 		if seen.err != nil {
@@ -113,12 +115,18 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 		for _, e := range seen.all {
 			switch {
 			case e.SessionID != s.Key.ID:
-			case e.elsewhere && e.fresh(s.PromptedAt) && !e.beforeRestart(s):
+			case e.elsewhere && owner == nil && e.fresh(s.PromptedAt) && !e.beforeRestart(s):
 				return nil, &heldElsewhere{e}
-			case !e.elsewhere && !h.of.Processes.IsRun(e.PID, s):
-				return h.ownerBy(e), nil
+			case e.elsewhere || h.of.Processes.IsRun(e.PID, s):
+			case owner == nil:
+				owner = h.ownerBy(e)
+			default:
+				owner.Guessed = true
 			}
 		}
+	}
+	if owner != nil {
+		return owner, nil
 	}
 	return h.neighbour(ctx, s)
 }

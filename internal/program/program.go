@@ -151,7 +151,10 @@ func (p Found) Files(dir string) []string {
 		return nil
 	}
 	for _, word := range append([]string{p.Path, p.Interpreter}, p.Through...) {
-		if !filepath.IsAbs(word) && word != "" {
+		switch {
+		case !strings.ContainsRune(word, filepath.Separator):
+			continue // it is searched in PATH
+		case !filepath.IsAbs(word):
 			word = filepath.Join(dir, word)
 		}
 		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {

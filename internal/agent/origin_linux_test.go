@@ -240,6 +240,21 @@ func TestAWorldOfItsOwnIsSeen(t *testing.T) {
 	o = s.base.Origin(s.begin(s.path("bot"), "unshare", "--user", "--map-root-user", "--net", "unshare", "--mount", "--fork", "bot", "--deny", "a"), false)
 	require.Equal(t, "mounts, users, network of its own", o.Sandbox)
 	require.Empty(t, o.Through, "it makes only a part of the sandbox")
+
+	s = newScene(t)
+	s.copy(unshare, "own/unshare")
+	o = s.base.Origin(s.begin(s.path("bot"), slices.Concat([]string{s.path("own/unshare")}, flags, []string{"bot", "--deny", "a"})...), false)
+	require.Empty(t, o.Through, "any program may have that name")
+
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil || exec.Command(bwrap, "--bind", "/", "/", "true").Run() != nil {
+		t.Skip("SKIPPED: BUBBLEWRAP IS NOT TESTED HERE: it does not work")
+	}
+	s = newScene(t)
+	o = s.base.Origin(s.begin(s.path("bot"), bwrap, "--bind", "/", "/", "--unshare-pid", "--setenv", "BOT_DENY", "nothing", "bot", "--deny", "a"), false)
+	require.Contains(t, o.Sandbox, "mounts, processes of its own, no_new_privs")
+	require.Equal(t, []string{bwrap, "--bind", "/", "/", "--unshare-pid", "--setenv", "BOT_DENY", "nothing", "bot"}, o.Through)
+	require.Contains(t, o.Environ, "BOT_DENY=all", "the environment is that of bwrap, which makes the other one of it")
 }
 
 // What runs in a sandbox is not the way into it, and what the sandbox's own process has in its environment does not count.

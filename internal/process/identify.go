@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (t Table) isWayIn(s procfs.Stat) bool {
 	if len(own) == 0 {
 		return true
 	}
-	made := restricting(filepath.Base(t.Executable(s.PID)), t.Argv(s.PID))
+	made := restricting(t.Executable(s.PID), t.Argv(s.PID))
 	if slices.ContainsFunc(own, func(restriction string) bool { return !slices.Contains(made, restriction) }) {
 		return false
 	}
@@ -157,12 +158,19 @@ func (t Table) isWayIn(s procfs.Stat) bool {
 }
 
 // restricting returns the restrictions of a program that makes a sandbox and then waits for what runs in it, in the words
-// of procfs.
-func restricting(program string, argv []string) (made []string) {
-	if program == "bwrap" {
-		return []string{"no_new_privs", "fewer capabilities"}
+// of procfs. It is the one in PATH: any program may have its name.
+func restricting(exe string, argv []string) (made []string) {
+	name := filepath.Base(exe)
+	installed, err := exec.LookPath(name)
+	if err == nil {
+		installed, err = filepath.EvalSymlinks(installed)
 	}
-	if program != "unshare" {
+	switch {
+	case err != nil || installed != exe || len(argv) == 0:
+		return nil
+	case name == "bwrap":
+		return []string{"no_new_privs", "fewer capabilities"}
+	case name != "unshare":
 		return nil
 	}
 	for _, arg := range argv[1:] {

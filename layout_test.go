@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	},
 	"internal/midturn": {"internal/agent", "internal/process", "internal/procfs", "internal/resume", "internal/wake"},
 	"internal/deliver": {
-		"internal/runenv", "internal/starts",
+		"internal/program", "internal/runenv", "internal/starts",
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/prompt", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
 	"internal/backend": {
@@ -185,7 +185,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest", "internal/terminal/screentest"},
-	"golang.org/x/sys/unix":                   {"internal/config/reload", "internal/process", "internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
+	"golang.org/x/sys/unix":                   {"internal/config/reload", "internal/process", "internal/procfs", "internal/program", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }

@@ -115,8 +115,8 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 }
 
 func recordStart(key resume.Key, pid int) bool {
-	start, ok := agents.StartOf(key.Agent, pid)
-	return ok && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
+	start := agents.StartOf(key.Agent, pid)
+	return start != nil && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
 }
 
 // goOn replaces this process by the user's own hook program, as if the agent had called it.

@@ -92,10 +92,13 @@ func (b *leashBox) hold(env []string, argv ...string) (pid int) {
 }
 
 // running returns the process that runs claude, or 0.
-func (b *leashBox) running() int {
+func (b *leashBox) running() int { return b.runs(b.claude) }
+
+// runs returns a process of this box that runs the script of that name, or 0.
+func (b *leashBox) runs(script string) int {
 	for _, pid := range processes() {
 		cmdline := string(ofProcess(pid, "cmdline"))
-		if strings.HasPrefix(cmdline, "node\x00") && strings.Contains(cmdline, b.claude+"\x00") {
+		if strings.HasPrefix(cmdline, "node\x00") && strings.Contains(cmdline, script+"\x00") && strings.Contains(string(ofProcess(pid, "environ")), "HOME="+b.home+"\x00") {
 			return pid
 		}
 	}
@@ -108,7 +111,7 @@ func (b *leashBox) register(pid int) {
 		`{"pid":%d,"sessionId":%q,"procStart":%q,"status":"idle","entrypoint":"cli"}`, pid, claudeSession, procStart(pid)))
 }
 
-// release ends the process of hold.
+// release ends the processes of hold.
 func (b *leashBox) release() {
 	b.t.Helper()
 	b.write("over", "")
@@ -317,7 +320,7 @@ func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
 	sandbox := namespaces(t)
 	b := newLeashBox(t)
 	b.start()
-	b.hold(nil, append(sandbox, "sh", "-c", "exec claude --max-turns 3")...)
+	b.register(b.hold(nil, append(sandbox, "sh", "-c", "exec claude --max-turns 3")...))
 	b.prompted()
 	b.untilSeen("--max-turns")
 	require.Contains(t, *b.anySession().Started.Sandbox, "mounts, processes, users of its own")
@@ -356,7 +359,7 @@ func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newLeashBox(t)
 			b.start()
-			b.hold(nil, append(c.way(b), "--max-turns", "3")...)
+			b.register(b.hold(nil, append(c.way(b), "--max-turns", "3")...))
 			b.prompted()
 			b.untilSeen("--max-turns")
 			started := b.anySession().Started

@@ -90,7 +90,7 @@ func TestASessionThatExecLeavesIsContinuedAsItWasStarted(t *testing.T) {
 			var prompt struct{ Timestamp time.Time } // the file is older than what is in it
 			err := json.Unmarshal([]byte(b.read(claudeTranscript)), &prompt)
 			start, ok := starts.In(b.path("runtime", "resumed")).Get(resume.Key{Agent: "claude-code", ID: claudeSession})
-			return err == nil && ok && start.Origin.SeenAt.After(prompt.Timestamp)
+			return err == nil && ok && start.SeenAt.After(prompt.Timestamp)
 		})
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()

@@ -68,7 +68,7 @@ func TestAScriptInTheHomeIsTheWayIn(t *testing.T) {
 	b.install("scripts/claude", "#!/bin/sh\nPATH="+b.path("node20/bin")+":$PATH exec "+strings.Join(sandbox, " ")+" "+b.claude+" \"$@\"\n")
 	b.write(configFile, leashConfig+"[[agent]]\nname = \"claude-code\"\ncommand = \"~/scripts/claude\"\n")
 	b.start()
-	b.hold(nil, append(sandbox, "sh", "-c", "exec claude --max-turns 3")...)
+	b.register(b.hold(nil, append(sandbox, "sh", "-c", "exec claude --max-turns 3")...))
 	b.prompted()
 	b.untilSeen("--max-turns")
 	require.NotNil(t, b.anySession().Started.Sandbox)

@@ -37,9 +37,6 @@ type ProgramFinder interface {
 	// Program returns the program for sessions about which nothing else is known, or why it is not found.
 	Program() (program.Found, error)
 
-	// Identify returns the program that a live process runs, often another one than a service finds, if certain.
-	Identify(pid int) (resume.Program, bool)
-
 	// Runs reports whether a live process seems to run the agent's program.
 	Runs(pid int) bool
 
@@ -70,7 +67,8 @@ type OwnerFinder interface {
 
 // StartReader tells what a session was started with, and which allowance it uses.
 type StartReader interface {
-	// Origin returns what a live process was started with; nil: not known. Secrets are included only on request.
+	// Origin returns what a live process runs, which is often another program than a service finds, and what it was
+	// started with; nil: not known. Secrets are included only on request.
 	Origin(pid int, secrets bool) *resume.Origin
 
 	// Variables are the environment variables that a resume must share with its session.
@@ -246,6 +244,9 @@ type Command struct {
 	Argv []string // Argv[0] is looked up in PATH
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
+
+	// Files are the programs and scripts that the command runs, unless its user has named them.
+	Files []string
 
 	// Begins are the arguments of a command that begins a session, without the prompt.
 	Begins []string

@@ -86,14 +86,18 @@ func (b *Base) LimitsAt(at time.Time) limit.Reader {
 
 // Find returns the program: as configured, the one the session ran with, in PATH, or in a usual directory.
 func (b *Base) Find(s resume.Session) (program.Found, error) {
+	o := s.StartedWith()
+	if o != nil && len(o.Through) > 0 && b.Command == "" {
+		return program.Found{Program: o.Program, Way: program.BySession, Through: o.Through}, nil
+	}
 	var places []string
 	for _, place := range b.about.Places {
 		places = append(places, filepath.Join(b.UserDir, place))
 	}
 	places = append(places, program.UsualPlaces(b.UserDir)...)
-	found, err := program.Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program)
-	if o := s.StartedWith(); err == nil && found.Way != program.ByConfig && o != nil && len(o.Through) > 0 {
-		found.Way, found.Through = program.BySession, o.Through
+	found, err := program.Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program())
+	if err != nil && b.Command == "" && o != nil && o.Sandbox != "" {
+		return program.Found{Program: resume.Program{Path: b.about.Program}}, nil // it may be there in the sandbox
 	}
 	return found, err
 }
@@ -114,7 +118,7 @@ func (b *Base) NewCommand(p program.Found, dir string, carried leash.Repeated, e
 		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", dir)
 	}
 	return &Command{
-		Argv: append(argv, args...), Dir: dir, Env: env, Carried: carried,
+		Argv: append(argv, args...), Dir: dir, Env: env, Carried: carried, Files: p.Files(dir),
 		Inside: len(p.Through) > 0 || p.Way == program.ByConfig && b.isWayIn(p.Path),
 	}
 }
@@ -149,14 +153,6 @@ func (b *Base) ContinueCommand(s resume.Session) string {
 		return line
 	}
 	return "cd " + sanitize.ShellWord(s.Cwd) + " && " + line
-}
-
-// Identify returns the program that the process runs, or false if that is not certain.
-func (b *Base) Identify(pid int) (resume.Program, bool) {
-	if b.about.Is == nil {
-		return resume.Program{}, false
-	}
-	return b.Processes.Program(pid, b.about.Is)
 }
 
 // Runs reports whether the process seems to run the agent's program.
@@ -210,13 +206,43 @@ func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
 	return b.OriginBy(b.Variables(), pid, secrets)
 }
 
-// OriginBy is Origin with another table of variables than the agent's usual one.
+// OriginBy is Origin with another table of variables than the agent's usual one. A script may become its interpreter
+// while it is read.
 func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Origin {
+	const most = 3
+	for range most {
+		before := b.programOf(pid)
+		o := b.originBy(table, pid, secrets)
+		if o == nil || before != b.programOf(pid) {
+			continue
+		}
+		if o.Sandbox == "" { // what ran in a sandbox is not run outside of it
+			o.Program = before
+		}
+		return o
+	}
+	return nil
+}
+
+// programOf returns the program that the process runs; zero: that is not certain.
+func (b *Base) programOf(pid int) resume.Program {
+	if b.about.Is == nil {
+		return resume.Program{}
+	}
+	program, known := b.Processes.Program(pid, b.about.Is)
+	if !known {
+		return resume.Program{}
+	}
+	return program
+}
+
+func (b *Base) originBy(table leash.Variables, pid int, secrets bool) *resume.Origin {
 	p := b.Processes
 	before, err := p.Stat(pid)
 	if err != nil && p.Readable() {
 		return nil
 	}
+	from := pid // the process whose environment a resume gets
 	o := &resume.Origin{
 		Process: resume.Process{PID: pid, Start: before.Start},
 		Boot:    procfs.Boot(), SeenAt: time.Now().Round(0), Cwd: p.Cwd(pid), TTY: before.TTY != 0,
@@ -228,9 +254,12 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		return nil
 	}
 	o.Freer = strings.Join(p.Tighter(usermanager.Starter(), pid), ", ")
-	o.Limits = p.Limits(pid)
 	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
-		o.Through, args = p.Wrapper(pid, args, b.about.Program)
+		var wrapper int
+		wrapper, o.Through, args = p.Wrapper(pid, args, b.about.Program, o.Sandbox != "")
+		if o.Sandbox != "" && wrapper != 0 {
+			from = wrapper // which runs outside, and makes of it what the agent has
+		}
 		o.Args, o.ArgsSeen = b.about.Flags.Storable(args, secrets), true
 		o.Files = starts.HashFiles(b.about.Flags.Files(args, o.Cwd))
 		if through := leash.Hide(o.Through); !secrets {
@@ -239,7 +268,8 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 			o.Shown = shown
 		}
 	}
-	if environ, err := p.Environ(pid); err == nil {
+	o.Limits = p.Limits(from)
+	if environ, err := p.Environ(from); err == nil {
 		if childenv.Value(environ, resume.OwnKeyVariable) != "" {
 			return nil // a run that a person paid for once is not how the session began
 		}

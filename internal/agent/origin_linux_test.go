@@ -201,7 +201,7 @@ func TestWhatStoodBeforeTheAgent(t *testing.T) {
 			require.Equal(t, through, o.Through)
 			require.Equal(t, c.args, o.Args)
 
-			program, err := s.base.Find(resume.Session{Program: resume.Program{Path: s.path("bot")}, Origin: o})
+			program, err := s.base.Find(resume.Session{Origin: o})
 			require.NoError(t, err)
 			if through == nil {
 				through = []string{s.path("bot")}
@@ -235,6 +235,61 @@ func TestAWorldOfItsOwnIsSeen(t *testing.T) {
 	require.NotNil(t, o)
 	require.Contains(t, o.Sandbox, "mounts")
 	require.Empty(t, o.Through, "nobody knows the way in")
+
+	s = newScene(t)
+	o = s.base.Origin(s.begin(s.path("bot"), "unshare", "--user", "--map-root-user", "--net", "unshare", "--mount", "--fork", "bot", "--deny", "a"), false)
+	require.Equal(t, "mounts, users, network of its own", o.Sandbox)
+	require.Empty(t, o.Through, "it makes only a part of the sandbox")
+
+	s = newScene(t)
+	s.copy(unshare, "own/unshare")
+	o = s.base.Origin(s.begin(s.path("bot"), slices.Concat([]string{s.path("own/unshare")}, flags, []string{"bot", "--deny", "a"})...), false)
+	require.Empty(t, o.Through, "any program may have that name")
+
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil || exec.Command(bwrap, "--bind", "/", "/", "true").Run() != nil {
+		t.Skip("SKIPPED: BUBBLEWRAP IS NOT TESTED HERE: it does not work")
+	}
+	s = newScene(t)
+	o = s.base.Origin(s.begin(s.path("bot"), bwrap, "--bind", "/", "/", "--unshare-pid", "--setenv", "BOT_DENY", "nothing", "bot", "--deny", "a"), false)
+	require.Contains(t, o.Sandbox, "mounts, processes of its own, no_new_privs")
+	require.Equal(t, []string{bwrap, "--bind", "/", "/", "--unshare-pid", "--setenv", "BOT_DENY", "nothing", "bot"}, o.Through)
+	require.Contains(t, o.Environ, "BOT_DENY=all", "the environment is that of bwrap, which makes the other one of it")
+}
+
+// What runs in a sandbox is not the way into it, and what the sandbox's own process has in its environment does not count.
+func TestWhatStandsBeforeTheAgentInItsSandboxIsNoWayIn(t *testing.T) {
+	restricted := []string{"setpriv", "--no-new-privs"}
+	if out, err := exec.Command(restricted[0], append(restricted[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: PROGRAMS THAT ARE RESTRICTED ARE NOT TESTED HERE: %v: %s", err, out)
+	}
+	timeout, err := exec.LookPath("timeout")
+	require.NoError(t, err)
+	timeout, err = filepath.EvalSymlinks(timeout)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		argv    []string
+		through bool
+	}{
+		"a program in it":                   {append(restricted, "sh", "-c", "timeout 5m bot --deny a; true"), false},
+		"one whose parent has ended":        {append(restricted, "sh", "-c", "exec 3<&0; (timeout 5m bot --deny a <&3 &); cat"), false},
+		"the same, in a session of its own": {append(restricted, "sh", "-c", "exec 3<&0; (setsid timeout 5m bot --deny a <&3 &); cat"), false},
+		"a program that became another":     {append(restricted, "timeout", "5m", "env", "BOT_DENY=nothing", "bot", "--deny", "a"), false},
+		"a program before it":               {append([]string{"timeout", "5m"}, append(restricted, "bot", "--deny", "a")...), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			o := s.base.Origin(s.begin(s.path("bot"), c.argv...), false)
+			require.NotNil(t, o)
+			require.Equal(t, "no_new_privs", o.Sandbox)
+			require.Zero(t, o.Program)
+			if !c.through {
+				require.Empty(t, o.Through)
+				return
+			}
+			require.Equal(t, slices.Concat([]string{timeout, "5m"}, restricted, []string{"bot"}), o.Through)
+		})
+	}
 }
 
 func TestAProcessOfAnotherUserIsInAnotherWorld(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
 	"resumed/internal/resume"
-	"resumed/internal/starts"
 	"resumed/internal/usage"
 )
 
@@ -137,17 +136,17 @@ func CommandVariables() map[string]string {
 	return variables
 }
 
-// StartOf returns what a live process of a built-in agent runs and was started with; false: not known.
-func StartOf(name string, pid int) (start starts.Start, ok bool) {
+// StartOf returns what a live process of a built-in agent runs and was started with; nil: not known.
+func StartOf(name string, pid int) *resume.Origin {
 	b := named(name)
 	if b.New == nil {
-		return start, false
+		return nil
 	}
-	if a, err := b.New(agent.Options{}); err == nil {
-		start.Origin = a.Origin(pid, false)
-		start.Program, _ = a.Identify(pid)
+	a, err := b.New(agent.Options{})
+	if err != nil {
+		return nil
 	}
-	return start, start.Origin != nil
+	return a.Origin(pid, false)
 }
 
 // SessionOf returns the session that a live process of a built-in agent has open; false: not known.

@@ -51,7 +51,7 @@ func Remedy(v view.Session) string {
 		words = reach(v)
 	case v.Class == limit.UsageLimit && (v.State == resume.Waiting || v.State == resume.GaveUp) && perModel().MatchString(v.Text):
 		words = switchModel(v)
-	case !called || v.Needs != nil && *v.Needs == string(resume.StartUnseen): // the reason says what helps
+	case !called || v.Needs != nil && slices.Contains([]string{string(resume.StartUnseen), string(resume.TrustNeeded)}, *v.Needs): // the reason says what helps
 	case v.State == resume.GaveUp && byItself:
 		words = "look at what it said ({logs})"
 	case v.State == resume.GaveUp || !v.Class.Transient():

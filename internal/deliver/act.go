@@ -98,20 +98,21 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	}
 }
 
-// askIfUnseen asks a person about sessions whose processes were not found as soon as they are stopped.
+// askIfUnseen asks a person about sessions whose processes were not found, or whose program is not trusted, as soon as
+// they are stopped.
 func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
-	if d.opts.Settings().SameMode {
-		return
-	}
 	ctx = process.WithSnapshot(ctx)
 	for _, key := range keys {
 		session, err := d.opts.Engine.Session(ctx, key)
-		if err != nil || session.State != resume.Waiting || session.Allowed || session.Pending() || session.StartedWith().Seen() {
+		if err != nil || session.State != resume.Waiting || session.Pending() {
 			continue
+		}
+		if asked := session.Allowed || d.opts.Settings().SameMode || session.StartedWith().Seen(); asked && len(ofProject(session)) == 0 {
+			continue // most sessions
 		}
 		v := &delivery{Deliverer: d, session: d.located(session)}
 		if notSent := v.pass(ctx, gatesOfPreview); notSent != nil && notSent.Then == resume.ParkUnseen {
-			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why})
+			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why, Shows: notSent.Shows})
 		}
 	}
 }

@@ -393,11 +393,11 @@ func TestAnEventThatIsNotAppliedIsLogged(t *testing.T) {
 		w := newWorld(t)
 		w.refused = c.err
 		was := w.now()
-		require.Equal(t, was, w.d.note(c.ctx, was, resume.Learned{Program: resume.Program{Path: "/bin/bot"}}), "nothing is known about it")
+		require.Equal(t, was, w.d.note(c.ctx, was, resume.Learned{Kind: resume.Headless}), "nothing is known about it")
 		require.Equal(t, c.logged, strings.Contains(w.log.String(), "an event could not be applied"))
 	}
 	w := newWorld(t)
-	require.Equal(t, "/bin/bot", w.d.note(t.Context(), w.now(), resume.Learned{Program: resume.Program{Path: "/bin/bot"}}).Program.Path)
+	require.Equal(t, "/bin/bot", w.d.note(t.Context(), w.now(), resume.Learned{Origin: &resume.Origin{Program: resume.Program{Path: "/bin/bot"}}}).Origin.Program.Path)
 }
 
 // A prompt that does not appear in the transcript is not sent again, unless the agent has it in its queue. A daemon

@@ -210,8 +210,10 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
 	}
-	if notSent := v.startWasSeen(plan); notSent != nil {
-		return notSent
+	for _, ask := range []func(agent.Plan) *resume.NotSent{v.startWasSeen, v.programIsTrusted} {
+		if notSent := ask(plan); notSent != nil {
+			return notSent
+		}
 	}
 	return v.choose(plan)
 }

@@ -2,8 +2,11 @@ package deliver
 
 import (
 	"os"
+	"slices"
+	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 	"resumed/internal/runenv"
 )
@@ -24,8 +27,8 @@ func (v *delivery) environOf(o resume.Origin) []string {
 	if len(o.Environ) > 0 {
 		return o.Environ
 	}
-	if start, ok := v.opts.Starts.Get(v.session.Key); ok && start.Origin.Process == o.Process && start.Origin.Salt == o.Salt {
-		return start.Origin.Environ
+	if start, ok := v.opts.Starts.Get(v.session.Key); ok && start.Process == o.Process && start.Salt == o.Salt {
+		return start.Environ
 	}
 	return nil
 }
@@ -55,4 +58,50 @@ func (v *delivery) startWasSeen(plan agent.Plan) *resume.NotSent {
 		return nil
 	}
 	return &resume.NotSent{Why: v.session.AskToContinue(why), Then: resume.ParkUnseen}
+}
+
+// programIsTrusted refuses a program that lies in the session's own directory: the agent may write there, also from a
+// sandbox, and the resume runs outside of it. The word of a person counts as long as the program does not change.
+func (v *delivery) programIsTrusted(plan agent.Plan) *resume.NotSent {
+	if plan.Run == nil {
+		return nil
+	}
+	files := inProject(v.session, plan.Run.Dir, plan.Run.Files)
+	if len(files) == 0 {
+		return nil
+	}
+	shows := fingerprints(files)
+	if shows == v.session.Trusted {
+		return nil
+	}
+	return &resume.NotSent{Why: v.session.AskToTrust(strings.Join(files, " and ")), Then: resume.ParkUnseen, Shows: shows}
+}
+
+// inProject returns the files that lie in a directory of the session.
+func inProject(s resume.Session, dir string, files []string) []string {
+	home, _ := os.UserHomeDir() // without one, all of them count
+	dirs := []string{dir, s.Cwd}
+	if s.Origin != nil {
+		dirs = append(dirs, s.Origin.Cwd)
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+		return !slices.ContainsFunc(dirs, func(dir string) bool { return dir != "" && program.InProject(file, dir, home) })
+	})
+}
+
+// ofProject returns what the session's own process ran from a directory of the session.
+func ofProject(s resume.Session) []string {
+	o := s.StartedWith()
+	if o == nil {
+		return nil
+	}
+	return inProject(s, o.Cwd, program.Found{Program: o.Program, Through: o.Through}.Files(o.Cwd))
+}
+
+func fingerprints(files []string) string {
+	var all []string
+	for _, file := range files {
+		all = append(all, program.Fingerprint(file))
+	}
+	return strings.Join(all, "\n")
 }

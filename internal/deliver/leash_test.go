@@ -115,10 +115,40 @@ func TestASessionWhoseStartWasNotSeenWaitsForItsUser(t *testing.T) {
 
 	w = newWorld(t)
 	w.settings.SameMode = false
-	require.NoError(t, w.d.opts.Starts.Put(w.session.Key, starts.Start{Origin: &resume.Origin{
+	require.NoError(t, w.d.opts.Starts.Put(w.session.Key, &resume.Origin{
 		SeenAt: time.Now(), ArgsSeen: true, EnvSeen: true, Env: []resume.Variable{{Name: "PATH", Value: os.Getenv("PATH")}},
-	}}))
+	}))
 	require.Equal(t, "delivered", last(w.act()), "a hook has recorded its start")
+}
+
+// runsInProject lets the session be continued by a program of its own directory.
+func (w *world) runsInProject() (program string) {
+	program = filepath.Join(w.session.Cwd, "bot")
+	require.NoError(w.t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
+	w.agent.plan.Run.Argv, w.agent.plan.Run.Files = []string{program}, []string{program}
+	w.startedWith(resume.Origin{Program: resume.Program{Path: program}, Env: []resume.Variable{{Name: "PATH", Value: os.Getenv("PATH")}}})
+	return program
+}
+
+// Who can write in a project chooses what its programs are: a person says once that one may continue the session. That holds
+// for the program as it was then.
+func TestAProgramOfTheProjectIsRunAfterItsUsersWord(t *testing.T) {
+	w := newWorld(t)
+	program := w.runsInProject()
+	diary := w.act()
+	require.Len(t, diary, 1)
+	require.Contains(t, diary[0], "not sent: "+program+" would continue it, and lies below its directory, where the agent can change it: look at it, then `resumed retry s-1` runs it")
+	require.Equal(t, []any{resume.Parked, resume.TrustNeeded}, []any{w.now().State, w.now().Needs})
+	require.Equal(t, "delivered", last(w.actAgain()))
+	require.False(t, w.now().Allowed, "the word is for the program")
+	w.session.State = resume.Parked
+	require.Equal(t, "delivered", last(w.actAgain()), "a person is asked once")
+
+	other := filepath.Join(w.session.Cwd, "other")
+	require.NoError(t, os.WriteFile(other, []byte("#!/bin/sh\n"), 0o700))
+	require.NoError(t, os.Rename(other, program))
+	w.session.State = resume.Parked
+	require.Contains(t, last(w.actAgain()), "not sent: "+program+" would continue it", "it was replaced")
 }
 
 // A person is asked as soon as a session is stopped, if there is something to ask.
@@ -134,6 +164,10 @@ func TestWhoIsAskedAboutAStartThatWasNotSeen(t *testing.T) {
 		"its start was seen":       {func(w *world) { w.startedWith(resume.Origin{}) }, false},
 		"nobody wants to be asked": {func(w *world) { w.settings.SameMode = true }, false},
 		"it is forgotten":          {func(w *world) { w.unknown = resume.ErrNoSession }, false},
+		"its program lies in its project": {func(w *world) {
+			w.settings.SameMode = true
+			w.runsInProject()
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := stopped(t)
@@ -279,7 +313,7 @@ func TestTheVariablesOfASessionAreThoseOfItsProcess(t *testing.T) {
 	w := newWorld(t)
 	w.d.opts.Starts = starts.In(memory)
 	first := resume.Process{PID: 42, Start: 7}
-	require.NoError(t, w.d.opts.Starts.Put(w.session.Key, starts.Start{Origin: &resume.Origin{Process: first, Salt: "x", Environ: []string{"A=stored"}}}))
+	require.NoError(t, w.d.opts.Starts.Put(w.session.Key, &resume.Origin{Process: first, Salt: "x", Environ: []string{"A=stored"}}))
 	v := &delivery{Deliverer: w.d, session: w.session}
 	require.Equal(t, []string{"A=stored"}, v.environOf(resume.Origin{Process: first, Salt: "x"}))
 	require.Equal(t, []string{"A=seen"}, v.environOf(resume.Origin{Process: first, Salt: "x", Environ: []string{"A=seen"}}))

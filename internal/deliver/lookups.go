@@ -9,7 +9,6 @@ import (
 	"resumed/internal/process"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/starts"
 )
 
 // Changed is called with every change of a session. It does not block; some changes ask for a lookup of
@@ -179,28 +178,25 @@ func (d *Deliverer) recorded(ctx context.Context, session resume.Session) resume
 	if session.StartedWith().Seen() {
 		return session
 	}
-	if start, ok := d.opts.Starts.Get(session.Key); ok && start.Origin.Seen() {
-		return d.note(ctx, session, resume.Learned{Origin: start.Origin, Program: start.Program})
+	if start, ok := d.opts.Starts.Get(session.Key); ok && start.Seen() {
+		return d.note(ctx, session, resume.Learned{Origin: start})
 	}
 	return session
 }
 
-// identify stores the program of a session's owner, what it was started with, and whether a person uses it.
+// identify stores what a session's owner runs and was started with, and whether a person uses it.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
 	var news resume.Learned
-	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
-		news.Program = program
-	}
 	had := session.StartedWith()
 	known := had != nil && a.Lives(had.Process) && had.Process.PID == owner.PID
 	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as another user meanwhile
 		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
 	}
-	if had.Seen() && !news.Origin.Seen() { // a process that ends shows only a part
+	if had.Seen() && !news.Origin.Seen() || news.Origin != nil && !session.MayBeOf(*news.Origin) { // a process that ends shows only a part
 		news.Origin = nil
 	}
 	if news.Origin != nil { // a later daemon needs it too
-		if err := d.opts.Starts.Put(session.Key, starts.Start{Origin: news.Origin}); err != nil {
+		if err := d.opts.Starts.Put(session.Key, news.Origin); err != nil {
 			d.logOf(session.Key).Warn("the environment of a session is lost if the daemon is restarted", "err", err)
 		}
 	}
@@ -274,7 +270,7 @@ func (d *Deliverer) note(ctx context.Context, session resume.Session, news resum
 		return session
 	}
 	if after, ok := d.apply(ctx, session.Key, news); ok {
-		session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
+		session.Origin, session.Kind = after.Origin, after.Kind
 		session.Context, session.Usage, session.Cost, session.Subagents = after.Context, after.Usage, after.Cost, after.Subagents
 	}
 	return session

@@ -19,6 +19,6 @@ func TestWhatAProcessWasStartedWithIsStored(t *testing.T) {
 	w.d.identify(t.Context(), w.agent, w.now(), &resume.Owner{PID: os.Getpid()})
 	start, ok := w.d.opts.Starts.Get(w.session.Key)
 	require.True(t, ok)
-	require.Equal(t, os.Getpid(), start.Origin.Process.PID)
-	require.Equal(t, start.Origin.Process, w.now().Origin.Process)
+	require.Equal(t, os.Getpid(), start.Process.PID)
+	require.Equal(t, start.Process, w.now().Origin.Process)
 }

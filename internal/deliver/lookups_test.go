@@ -242,39 +242,49 @@ func TestTheWriterOfATranscriptEndsTheSearch(t *testing.T) {
 // reader is a fakeAgent whose processes live, and that tells what they were started with.
 type reader struct {
 	immortal
-	login string
-	reads int
+	login, sandbox string
+	reads          int
 }
 
 func (r *reader) Origin(pid int, _ bool) *resume.Origin {
 	r.reads++
-	return &resume.Origin{Process: resume.Process{PID: pid}, SeenAt: time.Now(), ArgsSeen: true, EnvSeen: true, Login: r.login}
+	return &resume.Origin{
+		Process: resume.Process{PID: pid}, Program: resume.Program{Path: fmt.Sprint("/bin/", pid)},
+		SeenAt: time.Now(), ArgsSeen: true, EnvSeen: true, Login: r.login, Sandbox: r.sandbox,
+	}
 }
 
-// What is known about the process of a session is not read again, unless another person may have signed in.
+// What is known about the process of a session is not read again, unless another person may have signed in. Program and
+// start are of one process, and of none that may be another session's or that the agent runs in a sandbox.
 func TestAProcessIsReadOnce(t *testing.T) {
 	w := stopped(t)
-	w.agent.program = resume.Program{Path: "/bin/bot"}
 	a := &reader{immortal: immortal{w.agent}}
 	owner := resume.Owner{PID: 42, Kind: resume.Interactive}
 	for _, c := range []struct {
 		pid     int
 		guessed bool
 		login   string
+		sandbox string
 		reads   int
 		events  int
+		program string
 	}{
-		{42, true, "", 0, 1}, // only its program and its kind are certain
-		{42, false, "", 1, 2},
-		{42, false, "", 1, 2},
-		{43, false, "hash", 2, 3}, // another process
-		{43, false, "hash", 3, 4}, // a person may sign in as another user meanwhile
+		{42, true, "", "", 0, 1, ""}, // only its kind is certain
+		{42, false, "", "", 1, 2, "/bin/42"},
+		{42, false, "", "", 1, 2, "/bin/42"},
+		{43, true, "", "", 1, 2, "/bin/42"},
+		{43, false, "hash", "", 2, 3, "/bin/43"},             // another process
+		{43, false, "hash", "", 3, 4, "/bin/43"},             // a person may sign in as another user meanwhile
+		{44, false, "hash", "no_new_privs", 4, 4, "/bin/43"}, // in a sandbox, beside it
 	} {
-		owner.PID, owner.Guessed, a.login = c.pid, c.guessed, c.login
+		owner.PID, owner.Guessed, a.login, a.sandbox = c.pid, c.guessed, c.login, c.sandbox
 		w.d.identify(t.Context(), a, w.now(), &owner)
 		require.Equal(t, c.reads, a.reads, "%+v", c)
 		require.Len(t, w.diary.all(), c.events, "%+v", c)
-		require.Equal(t, "/bin/bot", w.now().Program.Path)
+		require.Equal(t, c.program, w.now().Program().Path)
+		if stored, ok := w.d.opts.Starts.Get(w.session.Key); ok {
+			require.Equal(t, w.now().Origin.Process, stored.Process, "the next daemon knows the same")
+		}
 	}
 }
 

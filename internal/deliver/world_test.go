@@ -247,7 +247,10 @@ func describe(ev resume.Event) string {
 	case resume.Became:
 		return "became " + ev.Session
 	case resume.Learned:
-		return "identified as " + ev.Program.Path
+		if ev.Origin == nil {
+			return "identified as "
+		}
+		return "identified as " + ev.Origin.Program.Path
 	default:
 		return fmt.Sprintf("%T", ev)
 	}
@@ -333,7 +336,13 @@ func (a *fakeAgent) Denied(_ context.Context, _ resume.Session, ran agent.Ran) (
 
 func (a *fakeAgent) Tidy(context.Context, resume.Session) error { a.tidied++; return nil }
 
-func (a *fakeAgent) Identify(int) (resume.Program, bool) { return a.program, a.program.Path != "" }
+// Origin returns the program that the test sets, of a process that shows nothing else.
+func (a *fakeAgent) Origin(pid int, secrets bool) *resume.Origin {
+	if a.program.Path == "" {
+		return a.Base.Origin(pid, secrets)
+	}
+	return &resume.Origin{Process: resume.Process{PID: pid}, Program: a.program, SeenAt: time.Now()}
+}
 
 // noting is a machine, and a terminal, that only records its calls.
 type noting struct {

@@ -18,7 +18,6 @@ import (
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/starts"
 )
 
 // talk is one command and, if it is that of a known agent, its session.
@@ -38,7 +37,7 @@ type talk struct {
 	id    string   // of the session, if it was set, in the arguments or printed
 	ended func(context.Context, headless.Ended) headless.Continuation
 
-	start starts.Start          // of the latest run; without an origin: not known
+	start *resume.Origin        // of the latest run; nil: not known
 	began time.Time             // when the latest run started
 	trail headless.Continuation // what the latest run left
 	said  resume.Limited        // the failure that the latest run printed; of class none if it printed none
@@ -111,7 +110,7 @@ func (t *talk) next(attempt int) (argv []string, continued bool) {
 
 func (t *talk) begins() {
 	if t.line != nil {
-		t.start, t.began, t.ended = starts.Start{}, time.Now(), t.line.Track(t.dir)
+		t.start, t.began, t.ended = nil, time.Now(), t.line.Track(t.dir)
 	}
 }
 
@@ -286,9 +285,9 @@ func (t *task) observeStart(ctx context.Context, pid int) {
 		return
 	}
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		if start := t.startBelow(pid); start.Origin != nil {
+		if start := t.startBelow(pid); start != nil {
 			t.talk.start = start
-			t.storeStart(start.Origin.SeenAt)
+			t.storeStart(start.SeenAt)
 		}
 		select {
 		case <-ctx.Done():
@@ -301,37 +300,32 @@ func (t *task) observeStart(ctx context.Context, pid int) {
 // maxDepth is more than there are programs between a command and the agent that it starts.
 const maxDepth = 8
 
-// startBelow returns how the agent's process was started; zero: it is not known. The process is the command
+// startBelow returns how the agent's process was started; nil: it is not known. The process is the command
 // itself or, behind a program such as npx or bwrap, the nearest one below it: what the agent starts is further
-// down. The program is looked up before and after the rest: the process may have become the agent, or have
-// ended, in between.
-func (t *task) startBelow(pid int) starts.Start {
+// down.
+func (t *task) startBelow(pid int) *resume.Origin {
 	level := []int{pid}
 	for depth := 0; depth < maxDepth && len(level) > 0; depth++ {
 		for _, pid := range level {
-			program, known := t.talk.agent.Identify(pid)
 			o := t.talk.agent.Origin(pid, false)
 			if !o.Seen() {
 				continue
 			}
-			if !known {
-				program, known = t.talk.agent.Identify(pid)
+			if o.Program == (resume.Program{}) && !t.talk.agent.Lives(o.Process) {
+				return nil // what an earlier look has found stays
 			}
-			if !known && !t.talk.agent.Lives(o.Process) {
-				return starts.Start{} // what an earlier look has found stays
-			}
-			return starts.Start{Origin: o, Program: program}
+			return o
 		}
 		level = procfs.Proc.Children(level)
 	}
-	return starts.Start{}
+	return nil
 }
 
 // storeStart stores the start of the latest run, if it is known. seen is when its process last lived.
 func (t *task) storeStart(seen time.Time) {
-	if t.talk.start.Origin == nil || t.talk.id == "" {
+	if t.talk.start == nil || t.talk.id == "" {
 		return
 	}
-	t.talk.start.Origin.SeenAt = seen.Round(0)
+	t.talk.start.SeenAt = seen.Round(0)
 	_ = t.Starts.Put(t.talk.session().Key, t.talk.start) // without it the daemon asks a person
 }

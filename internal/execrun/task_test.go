@@ -189,7 +189,6 @@ func TestOnlyTheGroupThatRunsIsKilled(t *testing.T) {
 }
 
 // Identify, Origin and Tidy are what a run asks its agent for.
-func (*robot) Identify(int) (resume.Program, bool) { return resume.Program{}, false }
 
 func (*robot) Origin(int, bool) *resume.Origin { return nil }
 

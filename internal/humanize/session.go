@@ -99,6 +99,7 @@ var asked = map[string]struct{ cause, phrase string }{
 	"permission":   {"asks for a permission", "asks for a permission"},
 	"answer":       {"waits for an answer", "asks you something"},
 	"start_unseen": {"start not seen", "needs your word: its start was not seen"},
+	"program":      {"a program of its project", "needs your word: a program of its project would continue it"},
 	"sign_in":      {"", "needs you to sign in"},
 	"billing":      {"", "needs credits or a higher limit"},
 	"retry":        {"", "needs your retry"},

@@ -146,7 +146,7 @@ func TestWhatDoesNotStandBeforeTheAgent(t *testing.T) {
 		k.begin(7, "S", 1, tty, argv...)
 		k.link(7, "exe", exe)
 		k.link(7, "cwd", "/src")
-		through, _ := At(k.FS).Wrapper(8, nil, "bot")
+		_, through, _ := At(k.FS).Wrapper(8, nil, "bot", false)
 		return through
 	}
 	const bwrap = "/usr/bin/bwrap"

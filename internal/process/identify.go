@@ -2,12 +2,15 @@ package process
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"resumed/internal/procfs"
 	"resumed/internal/program"
 	"resumed/internal/resume"
+	"resumed/internal/usermanager"
 )
 
 // Program returns the program of a process, so that it can be run again: the agent's own binary,
@@ -103,6 +106,19 @@ func runsOthers(exe string) bool {
 	return false
 }
 
+// Called returns the name of what a command line runs: of the program or, behind an interpreter or a shell, of the script.
+func Called(program string, argv []string) string {
+	if !runsOthers(program) {
+		return filepath.Base(program)
+	}
+	for _, arg := range argv[min(1, len(argv)):] {
+		if !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") {
+			return filepath.Base(arg)
+		}
+	}
+	return ""
+}
+
 func scriptOf(argv []string) string {
 	args := withoutInterpreter(argv)
 	if len(args) == len(argv) { // not an interpreter of JavaScript
@@ -122,12 +138,13 @@ const maxForebears = 8
 // user; and the arguments for the agent. It is nil if the agent was started directly.
 //
 // A wrapper is in the same terminal, or the agent has none: a program in another terminal only
-// shows the agent.
-func (t Table) Wrapper(pid int, args []string, called string) (through, given []string) {
+// shows the agent. If the agent is in a sandbox, the wrapper is outside of it, or has made it: what else runs in a sandbox is
+// no way into it.
+func (t Table) Wrapper(pid int, args []string, called string, sandboxed bool) (wrapper int, through, given []string) {
 	given = args
 	child, err := t.Stat(pid)
 	if err != nil {
-		return nil, given
+		return 0, nil, given
 	}
 	for range maxForebears {
 		parent := child.Parent
@@ -135,12 +152,70 @@ func (t Table) Wrapper(pid int, args []string, called string) (through, given []
 		if parent <= 1 || err != nil || child.TTY != 0 && stat.TTY != child.TTY || !t.Own(parent) {
 			break
 		}
-		if before, rest := t.throughOf(parent, given, called); before != nil {
-			through, given = before, rest // the outermost wrapper counts
+		if before, rest := t.throughOf(parent, given, called); before != nil && (!sandboxed || t.isWayIn(stat)) {
+			wrapper, through, given = parent, before, rest // the outermost wrapper counts
 		}
 		child = stat
 	}
-	return through, given
+	return wrapper, through, given
+}
+
+// isWayIn reports whether a process runs outside of any sandbox, or was started outside and is only as restricted as it
+// makes itself. A process whose parent has ended gets another parent, which is of another session.
+func (t Table) isWayIn(s procfs.Stat) bool {
+	restrictions := func(pid int) []string {
+		apart, err := t.Apart(pid)
+		if err != nil {
+			apart = []string{"it hides its namespaces"}
+		}
+		return append(apart, t.Tighter(pid, usermanager.Starter())...)
+	}
+	own := restrictions(s.PID)
+	if len(own) == 0 {
+		return true
+	}
+	made := restricting(t.Executable(s.PID), t.Argv(s.PID))
+	if slices.ContainsFunc(own, func(restriction string) bool { return !slices.Contains(made, restriction) }) {
+		return false
+	}
+	parent, err := t.Stat(s.Parent)
+	return err == nil && parent.PID > 1 && parent.Session == s.Session && len(restrictions(parent.PID)) == 0
+}
+
+// restricting returns the restrictions of a program that makes a sandbox and then waits for what runs in it, in the words
+// of procfs. It is the one in PATH: any program may have its name.
+func restricting(exe string, argv []string) (made []string) {
+	name := filepath.Base(exe)
+	installed, err := exec.LookPath(name)
+	if err == nil {
+		installed, err = filepath.EvalSymlinks(installed)
+	}
+	switch {
+	case err != nil || installed != exe || len(argv) == 0:
+		return nil
+	case name == "bwrap":
+		return []string{"no_new_privs", "fewer capabilities"}
+	case name != "unshare":
+		return nil
+	}
+	for _, arg := range argv[1:] {
+		letters, isShort := strings.CutPrefix(arg, "-")
+		if !isShort {
+			break
+		}
+		isShort = strings.Trim(letters, "imnpuUCTfrc") == ""
+		for _, of := range unshares {
+			if strings.HasPrefix(arg, of.long) || isShort && strings.ContainsAny(letters, of.letters) {
+				made = append(made, of.word)
+			}
+		}
+	}
+	return made
+}
+
+// unshares are the options of unshare for namespaces that it enters itself.
+var unshares = []struct{ letters, long, word string }{
+	{"m", "--mount", "mounts"}, {"n", "--net", "network"}, {"U", "--user", "users"}, {"rc", "--map-", "users"},
 }
 
 // throughOf returns the beginning of an ancestor's command line, if the rest is the agent's name

@@ -58,7 +58,7 @@ func TestWhatStandsBeforeTheAgent(t *testing.T) {
 				put(pid-1-i, words[0], words[1:]...)
 			}
 			p := At(procfs.FS(root))
-			through, given := p.Wrapper(pid, line(c.args), "bot")
+			_, through, given := p.Wrapper(pid, line(c.args), "bot", false)
 			require.Equal(t, line(c.through), append([]string{}, through...))
 			require.Equal(t, line(c.given), append([]string{}, given...))
 		})

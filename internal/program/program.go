@@ -144,6 +144,26 @@ func (p Found) Argv() []string {
 	return []string{p.Interpreter, p.Path}
 }
 
+// Files returns the programs and scripts that a command in that directory runs; none if its user has named them.
+func (p Found) Files(dir string) []string {
+	var files []string
+	if p.Way == ByConfig {
+		return nil
+	}
+	for _, word := range append([]string{p.Path, p.Interpreter}, p.Through...) {
+		switch {
+		case !strings.ContainsRune(word, filepath.Separator):
+			continue // it is searched in PATH
+		case !filepath.IsAbs(word):
+			word = filepath.Join(dir, word)
+		}
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			files = append(files, word)
+		}
+	}
+	return files
+}
+
 func asksFor(script, interpreter string) bool {
 	asked := strings.Fields(firstLine(script))
 	if len(asked) > 1 && filepath.Base(asked[0]) == "env" {
@@ -186,10 +206,10 @@ func firstLine(script string) string {
 // Environment returns env with a PATH that has what the program needs: the directory of its
 // interpreter, and its own directory, because a script installed by npm needs the node beside it.
 // If the interpreter is known, the program's directory comes last: it may contain many other
-// programs of a project. A PATH that env sets stays unchanged.
+// programs of a project. A PATH that env sets stays unchanged, and so does that of a program without a path.
 func (p Found) Environment(env []string) []string {
 	env = slices.Clone(env)
-	if slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
+	if !filepath.IsAbs(p.Path) || slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
 		return env
 	}
 	had := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return dir == "" })

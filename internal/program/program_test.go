@@ -152,3 +152,12 @@ func TestOfSeveralNodesTheNewestIsLookedIntoFirst(t *testing.T) {
 	require.Equal(t, want, places[len(places)-len(want):])
 	require.Equal(t, filepath.Join(home, ".local", "bin"), places[0])
 }
+
+func TestWhatACommandRuns(t *testing.T) {
+	dir := t.TempDir()
+	claude, node := script(t, dir, "claude"), script(t, dir, "node")
+	found := program.Found{Program: resume.Program{Path: claude, Interpreter: node}, Through: []string{"/bin/sh", dir, "./claude", "claude", "./none"}}
+	require.Equal(t, []string{claude, node, "/bin/sh", claude}, found.Files(dir))
+	found.Way = program.ByConfig
+	require.Empty(t, found.Files(dir), "its user has named it")
+}

@@ -114,6 +114,7 @@ type (
 		Then  NextStep
 		Owner *Owner    // the process that has the session open, if that is why
 		Until time.Time // when to try again; zero: soon
+		Shows string    // the programs that a person must trust first; empty: none
 	}
 
 	// Lost is a resume of an earlier daemon that left no living process and no trace in the transcript.
@@ -127,7 +128,7 @@ type NextStep uint8
 const (
 	TryAgain      NextStep = iota // the session waits, and is tried again
 	Park                          // waiting does not help: a person must act
-	ParkUnseen                    // its start was not seen: a person must say that it may continue
+	ParkUnseen                    // its start was not seen, or Shows is set: a person must say that it may continue
 	Tell                          // it is tried again, and reported to a person once
 	TellUnreached                 // the same; the process that has it open accepts no prompt as long as it lives
 	UserClosed                    // its user has just closed it
@@ -309,9 +310,8 @@ func When(ev Event) time.Time {
 
 // Learned is news about a session from other sources than its transcript. Zero fields are not known.
 type Learned struct {
-	Program Program // the program of its live process
-	Origin  *Origin // what that process was started with
-	Kind    string  // whether a person uses it: Interactive or Headless
+	Origin *Origin // its live process, and what that was started with
+	Kind   string  // whether a person uses it: Interactive or Headless
 
 	Context *Context
 	Usage   *Usage
@@ -321,8 +321,8 @@ type Learned struct {
 }
 
 // ProcessUnknown says that no process of a stopped session was found, so that what it was started with stays
-// unknown.
-type ProcessUnknown struct{ Why string }
+// unknown; or that a person must trust the programs in Shows first.
+type ProcessUnknown struct{ Why, Shows string }
 
 // Pay is a person's order to continue a session with their own key, at their cost. It holds until the
 // limit that stopped the session is over. Only a person can give it.

@@ -12,13 +12,7 @@ import (
 )
 
 func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
-	if ev.Program != (Program{}) {
-		s.Program = ev.Program
-	}
-	// A process that started too late to have received the session's last prompt was only opened to read the session, or
-	// holds another session of the same directory. There was a prompt before the limit.
-	prompted := cmp.Or(s.PromptedAt, s.LimitedAt)
-	if ev.Origin != nil && (prompted.IsZero() || !ev.Origin.BeganAt.After(prompted.Add(slack))) {
+	if ev.Origin != nil && s.MayBeOf(*ev.Origin) {
 		s.Origin = ev.Origin
 		if s.Needs == StartUnseen && s.StartedWith().Seen() {
 			s = s.schedule(r, now)
@@ -77,14 +71,43 @@ func (s Session) StartedWith() *Origin {
 	return s.Origin
 }
 
+// MayBeOf reports whether the session may be of that process. A process that started too late to have received the
+// session's last prompt was only opened to read the session, or holds another session of the same directory. There was a
+// prompt before the limit. Of two processes, one in a sandbox and one outside of it, the one that was seen first has the
+// session: the agent may have started the other, or a person for another session.
+func (s Session) MayBeOf(o Origin) bool {
+	prompted, had := cmp.Or(s.PromptedAt, s.LimitedAt), s.StartedWith()
+	if !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack)) {
+		return false
+	}
+	return had == nil || had.Process == o.Process || (had.Sandbox == "") == (o.Sandbox == "")
+}
+
+// Program returns the program of the process that it was started with; zero: not known.
+func (s Session) Program() Program {
+	if o := s.StartedWith(); o != nil {
+		return o.Program
+	}
+	return Program{}
+}
+
 // AskToContinue is a reason not to continue the session without a person's word, and how they give it.
 func (s Session) AskToContinue(why string) string {
 	return fmt.Sprintf("%s; %s continues it with your settings as they are now", why, s.retry())
 }
 
-func (s Session) parkUnseen(why string) Session {
+// AskToTrust is a reason not to continue the session with a program before a person's word, and how they give it.
+func (s Session) AskToTrust(path string) string {
+	return fmt.Sprintf("%s would continue it, and lies below its directory, where the agent can change it: look at it, then %s runs it (or name another program as command of [[agent]])",
+		path, s.retry())
+}
+
+// parkForWord parks a session until its user's word: about its start, or about programs.
+func (s Session) parkForWord(why, programs string) Session {
 	s = s.park(why)
-	s.Needs = StartUnseen
+	if s.Needs = StartUnseen; programs != "" {
+		s.Needs, s.Shows = TrustNeeded, programs
+	}
 	return s
 }
 

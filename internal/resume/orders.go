@@ -54,9 +54,12 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 		before.Reason = why // an excluded directory counts more than the order
 		return before
 	}
-	waits := s.Needs == StartUnseen || before.Undo != nil && s.State == Waiting && !ev.Now // only the person's word was missing
+	waits := s.needsWord() || before.Undo != nil && s.State == Waiting && !ev.Now // only the person's word was missing
 	waits = waits && s.Limit.Reset.At.After(now)
-	s.Allowed = s.Allowed || ev.By == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
+	if s.Needs == TrustNeeded && ev.By == "" {
+		s.Trusted = s.Shows
+	}
+	s.Allowed = s.Allowed || ev.By == "" && (s.Needs == StartUnseen || s.Needs != TrustNeeded && !s.StartedWith().Seen())
 	s = s.archived()
 	s.Paid, s.Windows, s.CutOffs, s.Reported = nil, 0, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
@@ -71,12 +74,15 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 	return s
 }
 
+// needsWord reports whether only a person's word is missing.
+func (s Session) needsWord() bool { return s.Needs == StartUnseen || s.Needs == TrustNeeded }
+
 // Early reports whether a retry now would come before the time that the provider named.
 func (s Session) Early(now time.Time) bool {
 	if s.Undo != nil && s.Undo.State != Waiting {
 		s = s.uncancelled(Rules{}, now)
 	}
-	return s.State.CanRetry() && !s.Pending() && s.Needs != StartUnseen && s.Limit.Reset.At.After(now) // such a one waits after a retry too
+	return s.State.CanRetry() && !s.Pending() && !s.needsWord() && s.Limit.Reset.At.After(now) // such a one waits after a retry too
 }
 
 func (s Session) expired(now time.Time) Session {

@@ -147,6 +147,7 @@ const (
 // it. It has no secrets, unless the user wants that.
 type Origin struct {
 	Process Process   `json:"process"`
+	Program Program   `json:"program,omitzero"`  // what it runs; zero: not known, or not to be run outside of its sandbox
 	BeganAt time.Time `json:"began_at,omitzero"` // when the process started; zero: not known
 	SeenAt  time.Time `json:"seen_at"`           // when the process was last seen alive
 	GoneAt  time.Time `json:"gone_at,omitzero"`  // when it was found to have ended in the middle of a turn
@@ -214,6 +215,7 @@ type Need string
 // What is needed is the person's word that a session may continue.
 const (
 	StartUnseen Need = "start_unseen" // although its start was not seen
+	TrustNeeded Need = "program"      // with a program that the agent itself can change
 	RetryCutOff Need = "retry"        // after it was cut off
 )
 
@@ -331,6 +333,7 @@ type Interruption struct {
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too
+	Shows     string    `json:"shows,omitempty"`     // the programs that TrustNeeded is about, as in Trusted
 	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
 
 	LiftedAt time.Time `json:"lifted_at,omitzero"` // when the limit was seen to be over before its reset

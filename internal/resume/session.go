@@ -83,8 +83,7 @@ type Session struct {
 	App        string    `json:"app,omitempty"`  // the editor or desktop app that its user works with, for people; empty: a terminal, or not known
 	Seen       Position  `json:"seen,omitzero"`  // position of the last event that was applied
 
-	Program Program  `json:"program,omitzero"`   // the program of its process when that was last seen alive
-	Origin  *Origin  `json:"origin,omitempty"`   // what that process was started with; StartedWith says whether it still counts
+	Origin  *Origin  `json:"origin,omitempty"`   // its process, and what that was started with; StartedWith says whether it still counts
 	LeftOut []string `json:"left_out,omitempty"` // what the last resume did not repeat of Origin, for people
 	Context Context  `json:"context,omitzero"`   // what the provider reads again at a resume, if known
 	Usage   Usage    `json:"usage,omitzero"`     // how much of its account's allowances is used, if known
@@ -100,6 +99,7 @@ type Session struct {
 	State   State  `json:"state"`
 	Paused  bool   `json:"paused,omitempty"`
 	Allowed bool   `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen
+	Trusted string `json:"trusted,omitempty"` // the programs that a person said may continue it, as they were then
 	Reason  string `json:"reason,omitempty"`  // why it is in that state, for people
 
 	Left *limit.Verdict `json:"left,omitempty"` // what stopped it when a person continued it, until it moves; nil: nothing
@@ -151,7 +151,7 @@ func (s Session) WorthKeeping() bool {
 func (s Session) Forgotten() Session {
 	return Session{
 		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Model: s.Model, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, App: s.App, Seen: s.Seen,
-		State: Watching, Program: s.Program, Origin: s.Origin, PromptedAt: s.PromptedAt,
+		State: Watching, Origin: s.Origin, PromptedAt: s.PromptedAt,
 		BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
 	}
 }

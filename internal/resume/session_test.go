@@ -210,8 +210,8 @@ func TestTheModelThatContinuedIsNamed(t *testing.T) {
 }
 
 func TestWhatIsLearnedOfASession(t *testing.T) {
-	w := newWalk().do(Learned{Program: Program{Path: "/bin/claude"}, Kind: Headless}, Learned{})
-	require.Equal(t, "/bin/claude", w.Program.Path, "nothing new takes nothing back")
+	w := newWalk().do(Learned{Origin: &Origin{Program: Program{Path: "/bin/claude"}}, Kind: Headless}, Learned{})
+	require.Equal(t, "/bin/claude", w.Program().Path, "nothing new takes nothing back")
 	require.Equal(t, Headless, w.Kind)
 	require.Equal(t, Interactive, w.do(Learned{Kind: Interactive}).Kind)
 	require.Equal(t, Interactive, w.do(Learned{Kind: Headless}).Kind, "whatever continued it since")

@@ -36,6 +36,22 @@ func TestASessionWhoseStartWasNotSeenNeedsAPersonsWord(t *testing.T) {
 	require.Equal(t, noon, w.NextAt, "without a stated time it is due now")
 }
 
+// A word about a program is no word about a start that was not seen, and is only given by its own user.
+func TestAPersonsWordForAProgram(t *testing.T) {
+	asks := ProcessUnknown{Why: "who knows", Shows: "./bot 1"}
+	reset := noon.Add(2 * time.Hour)
+	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), seenAt(noon), asks)
+	require.Equal(t, []any{Parked, TrustNeeded, "who knows"}, []any{w.State, w.Needs, w.Reason})
+	require.False(t, w.Early(noon), "the word does not shorten the provider's wait")
+	require.Empty(t, newWalk().do(limited(noon, limit.Overloaded), asks, Retry{By: "another machine"}).Trusted)
+
+	w.do(Retry{})
+	require.Equal(t, []any{"./bot 1", false, Waiting}, []any{w.Trusted, w.Allowed, w.State})
+	require.Equal(t, reset.Add(time.Minute), w.NextAt)
+	w = newWalk().do(limited(noon, limit.Overloaded), asks, Retry{})
+	require.False(t, w.Allowed)
+}
+
 func TestAStartThatIsFoundLaterIsAsGood(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Overloaded), ProcessUnknown{Why: "not seen"}, seenAt(noon))
 	require.Equal(t, Waiting, w.State)

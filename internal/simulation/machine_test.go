@@ -26,8 +26,6 @@ func (b *bot) Name() string { return "bot" }
 
 func (b *bot) Program() (program.Found, error) { return program.Found{}, nil }
 
-func (b *bot) Identify(int) (resume.Program, bool) { return resume.Program{}, false }
-
 func (b *bot) Follow(context.Context, agent.Feed) error { return nil }
 
 func (b *bot) ReadNew(context.Context, resume.Session) error { return nil }

@@ -5,6 +5,7 @@
 package starts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,15 +38,9 @@ type Store struct{ dir string }
 // In returns the store in a runtime directory.
 func In(runtimeDir string) *Store { return &Store{filepath.Join(runtimeDir, "starts")} }
 
-// Start is what a process was started with, and what it runs.
-type Start struct {
-	Origin  *resume.Origin `json:"origin"`
-	Program resume.Program `json:"program,omitzero"`
-}
-
 type record struct {
-	Start
-	Environ []string `json:"environ,omitempty"` // Origin does not write it
+	Origin  *resume.Origin `json:"origin"`
+	Environ []string       `json:"environ,omitempty"` // Origin does not write it
 
 	// Restrictions are those of the writer: a hook in a sandbox does not see that it is in one.
 	Restrictions map[string]string `json:"restrictions"`
@@ -55,8 +50,8 @@ func (s *Store) path(key resume.Key) string {
 	return filepath.Join(s.dir, url.PathEscape(key.Agent)+"@"+url.PathEscape(key.ID)+suffix)
 }
 
-// Put stores the start of a session's process.
-func (s *Store) Put(key resume.Key, start Start) error {
+// Put stores a session's process, and what that was started with.
+func (s *Store) Put(key resume.Key, start *resume.Origin) error {
 	err := os.MkdirAll(s.dir, 0o700)
 	if err == nil {
 		err = private(s.dir)
@@ -70,10 +65,10 @@ func (s *Store) Put(key resume.Key, start Start) error {
 	return nil
 }
 
-func (s *Store) write(key resume.Key, start Start) error {
-	r := record{Start: start, Restrictions: procfs.Proc.Restrictions(usermanager.Starter())}
+func (s *Store) write(key resume.Key, start *resume.Origin) error {
+	r := record{Origin: start, Restrictions: procfs.Proc.Restrictions(usermanager.Starter())}
 	if mounts.InMemory(s.dir) {
-		r.Environ = start.Origin.Environ
+		r.Environ = start.Environ
 	}
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -82,22 +77,24 @@ func (s *Store) write(key resume.Key, start Start) error {
 	return atomicfile.Write(s.path(key), data, 0o600)
 }
 
-// Get returns the start of a session's process, or false if it is not stored, or not by its user.
-func (s *Store) Get(key resume.Key) (Start, bool) {
+// Get returns the start of a session's process, or false if it is not stored, or not by its user. What was written in a
+// sandbox names no program that could be run outside of it.
+func (s *Store) Get(key resume.Key) (*resume.Origin, bool) {
 	path := s.path(key)
 	if private(s.dir) != nil || private(path) != nil {
-		return Start{}, false
+		return nil, false
 	}
 	data, err := regular.Read(path)
 	var r record
 	if err != nil || json.Unmarshal(data, &r) != nil || r.Origin == nil {
-		return Start{}, false
+		return nil, false
 	}
 	r.Origin.Environ = r.Environ
-	if r.Origin.Sandbox == "" {
-		r.Origin.Sandbox = strings.Join(procfs.Proc.Compare(r.Restrictions, usermanager.Starter()), ", ")
+	if why := strings.Join(procfs.Proc.Compare(r.Restrictions, usermanager.Starter()), ", "); why != "" {
+		r.Origin.Sandbox = cmp.Or(r.Origin.Sandbox, why)
+		r.Origin.Program, r.Origin.Through = resume.Program{}, nil
 	}
-	return r.Start, true
+	return r.Origin, true
 }
 
 // Remove removes the start of a session's process, if it is stored.

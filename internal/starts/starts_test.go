@@ -15,10 +15,10 @@ import (
 
 var key = resume.Key{Agent: "claude-code", ID: "../4f2a"}
 
-func start() Start {
-	return Start{
-		Origin:  &resume.Origin{Process: resume.Process{PID: 7, Start: 8}, Args: []string{"--deny", "x"}, ArgsSeen: true, Environ: []string{"SECRET=hunter2"}},
-		Program: resume.Program{Path: "/bin/claude"},
+func start() *resume.Origin {
+	return &resume.Origin{
+		Process: resume.Process{PID: 7, Start: 8}, Program: resume.Program{Path: "/bin/claude"},
+		Args: []string{"--deny", "x"}, ArgsSeen: true, Through: []string{"timeout", "5m", "claude"}, Environ: []string{"SECRET=hunter2"},
 	}
 }
 
@@ -33,9 +33,9 @@ func TestValuesAreOnlyWrittenToMemory(t *testing.T) {
 		require.NoError(t, In(dir).Put(key, start()))
 		got, ok := In(dir).Get(key)
 		require.True(t, ok)
-		require.Equal(t, has, len(got.Origin.Environ) > 0)
+		require.Equal(t, has, len(got.Environ) > 0)
 		want := start()
-		want.Origin.Environ = got.Origin.Environ
+		want.Environ = got.Environ
 		require.Equal(t, want, got)
 		files, err := filepath.Glob(filepath.Join(dir, "starts", "*"))
 		require.NoError(t, err)
@@ -123,11 +123,13 @@ func TestTheRestrictionsOfTheWriterAreSeen(t *testing.T) {
 	}
 	write()
 	got, _ := store.Get(key)
-	require.Equal(t, "network of its own", got.Origin.Sandbox)
+	require.Equal(t, "network of its own", got.Sandbox)
+	require.Zero(t, got.Program, "what ran in a sandbox is not run outside of it")
+	require.Nil(t, got.Through)
 	r.Origin.Sandbox = "a container"
 	write()
 	got, _ = store.Get(key)
-	require.Equal(t, "a container", got.Origin.Sandbox, "what the writer knew itself says more")
+	require.Equal(t, "a container", got.Sandbox, "what the writer knew itself says more")
 }
 
 func TestAStartThatIsRemovedIsGone(t *testing.T) {

@@ -306,7 +306,7 @@ func (g *group) toDo() string {
 		return ""
 	case need(first) == string(resume.StartUnseen):
 		return "resumed retry --unseen continues them with your settings as they are now"
-	case !same(func(v view.Session) string { return v.Remedy }):
+	case need(first) == string(resume.TrustNeeded) || !same(func(v view.Session) string { return v.Remedy }):
 		return "resumed status SESSION says what helps"
 	case first.Unreached != "" || need(first) != "retry" && need(first) != "sign_in" && need(first) != "billing":
 		return sanitize.Line(first.Remedy)

@@ -27,8 +27,9 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 	if _, plan, still, err := agent.StillStopped(ctx, a, s); !still {
 		return plan, err
 	}
-	if forkingVersion(s.Program.Path) != "" {
-		s.Program = resume.Program{} // another one may be installed
+	if forkingVersion(s.Program().Path) != "" {
+		other := *s.Origin
+		other.Program, s.Origin = resume.Program{}, &other // another one may be installed
 	}
 	found, _ := a.Find(s) // if there is none, Run says so
 	if version := forkingVersion(found.Path); version != "" {

@@ -124,18 +124,10 @@ func (a *Agent) ownerOf(pids []int, s resume.Session) *resume.Owner {
 	return nil
 }
 
-// Identify returns the program that the process runs. It ignores servers: Codex or an editor installed
-// them for its own use, people run another program.
-func (a *Agent) Identify(pid int) (resume.Program, bool) {
-	if slices.Contains(a.Processes.Argv(pid), serverCommand) {
-		return resume.Program{}, false
-	}
-	return a.Base.Identify(pid)
-}
-
 // Origin returns what the process was started with. The server that terminals share has all flags of
 // their sessions except those in turns, because a terminal with other flags becomes its own server.
-// What other programs tell their servers is in no command line.
+// What other programs tell their servers is in no command line. The program of a server does not count: Codex or an
+// editor installed it for its own use, people run another one.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	argv := a.Processes.Argv(pid)
 	if len(argv) == 0 {
@@ -144,6 +136,9 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	o := a.OriginBy(a.variables(a.Processes.Cwd(pid), argv[1:]), pid, secrets)
 	if o == nil {
 		return nil
+	}
+	if slices.Contains(argv, serverCommand) {
+		o.Program = resume.Program{}
 	}
 	_, command, _ := flags.Parse(argv[1:]).Cut()
 	switch command {
@@ -155,8 +150,8 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	}
 	if !byExec(o.Args) { // the process ignores it, but the resume would use it
 		o.Env = slices.DeleteFunc(o.Env, func(v resume.Variable) bool { return v.Name == execKey })
-		if environ, err := a.Processes.Environ(pid); err == nil {
-			o.Login = a.Login(append(environ, execKey+"="), o.Salt)
+		if o.EnvSeen {
+			o.Login = a.Login(append(slices.Clip(o.Environ), execKey+"="), o.Salt)
 		}
 	}
 	o.Args = lastOnly(o.Args)

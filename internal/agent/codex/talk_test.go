@@ -40,7 +40,7 @@ func TestAMessageIsQueuedForALiveSession(t *testing.T) {
 		"-1":           {"--message=-1"},
 	} {
 		require.Equal(t, agent.Plan{Run: &agent.Command{
-			Argv: append(queue[:len(queue):len(queue)], want...), Dir: sc.cwd, Unverifiable: true,
+			Argv: append(queue[:len(queue):len(queue)], want...), Dir: sc.cwd, Files: []string{sc.program}, Unverifiable: true,
 		}}, sc.talk(t, prompt), prompt)
 	}
 }

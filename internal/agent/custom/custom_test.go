@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -316,23 +317,39 @@ func TestNobodyIsKnownToHoldASession(t *testing.T) {
 	require.Nil(t, owner)
 }
 
-// The process that writes the session's file tells its directory, and whether the user's command only runs the same
-// program again.
+// The agent's own process that writes the session's file tells its directory, and whether the user's command only runs the
+// same program again.
 func TestWhoWritesASessionsFile(t *testing.T) {
 	if !procfs.Proc.HasProc() {
 		t.Skip("SKIPPED: this system has no /proc")
 	}
 	file := filepath.Join(t.TempDir(), "s-1.log")
 	require.NoError(t, os.WriteFile(file, []byte("limit\n"), 0o600))
-	cmd := exec.Command("sh", "-c", "exec 3>>"+file+"; sleep 60 & wait")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
+	const script = `exec 3>>"$0"; echo writes; sleep 60 & wait`
+	writes := func(argv ...string) int {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.SysProcAttr = filepath.Dir(file), &syscall.SysProcAttr{Setpgid: true}
+		said, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
+		_, err = said.Read(make([]byte, 1))
+		require.NoError(t, err)
+		return cmd.Process.Pid
+	}
+	writes("sh", "-c", script, file)
 	a, err := New(Options{Name: "bot", Files: []string{file}, Session: `(s-\d)`, Limit: []string{"limit"}, Resume: []string{"sh", "bot.sh"}})
 	require.NoError(t, err)
 	s := resume.Session{Key: resume.Key{Agent: "bot", ID: "s-1"}, Cwd: t.TempDir(), Transcript: file}
-	require.Eventually(t, func() bool { return a.Writer(t.Context(), s) == cmd.Process.Pid }, time.Minute, 10*time.Millisecond)
-	s.Origin = a.Origin(cmd.Process.Pid, false)
+	require.Zero(t, a.Writer(t.Context(), s), "another program may write it")
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "bot.sh"), []byte(strings.ReplaceAll(script, "$0", file)), 0o600))
+	pid := writes("sh", "./bot.sh")
+	require.Equal(t, pid, a.Writer(t.Context(), s))
+	a.is.Program = []string{"other"}
+	require.Zero(t, a.Writer(t.Context(), s), "its user says how it is called")
+	a.is.Program = []string{"bot.sh", "--batch"}
+	require.Equal(t, pid, a.Writer(t.Context(), s))
+	s.Origin = a.Origin(pid, false)
 	require.NotNil(t, s.Origin)
 	require.False(t, s.Origin.ArgsSeen, "nobody knows its flags")
 	require.True(t, s.Origin.EnvSeen)

@@ -92,15 +92,36 @@ func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
 	return plan, nil
 }
 
-// Writer returns the only process that writes the session's file, without child processes that inherited it.
-// If there are several, the owner is not known.
+// Writer returns the only process of the agent that writes the session's file, without child processes that inherited it.
+// If there are several, the owner is not known. Other programs may write it too.
 func (a *Agent) Writer(ctx context.Context, s resume.Session) int {
 	writers, err := a.Processes.Writers(ctx, s.Transcript)
+	writers = slices.DeleteFunc(writers, func(pid int) bool { return !a.runs(pid) })
 	writers = a.Processes.WithoutDescendants(writers)
 	if err != nil || len(writers) != 1 || a.Processes.Variable(writers[0], agent.MarkVariable) != "" {
 		return 0
 	}
 	return writers[0]
+}
+
+// runs reports whether a process runs the agent's program: the configured one, else that of a command of the user.
+func (a *Agent) runs(pid int) bool {
+	var own []string
+	if len(a.is.Program) > 0 {
+		own = a.is.Program[:1]
+	} else {
+		for _, command := range [][]string{a.is.Resume, a.is.Start} {
+			if len(command) > 0 {
+				own = append(own, process.Called(command[0], command))
+			}
+		}
+	}
+	argv := a.Processes.Argv(pid)
+	if len(argv) == 0 {
+		return false
+	}
+	called := []string{process.Called(a.Processes.Executable(pid), argv), process.Called(argv[0], argv)}
+	return slices.ContainsFunc(called, func(name string) bool { return name != "" && slices.Contains(own, name) })
 }
 
 // Origin returns the directory of a session's process, and the variables that matter to any program. Its

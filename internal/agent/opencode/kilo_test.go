@@ -105,8 +105,9 @@ func newStoppedKilo(t *testing.T) *stopped {
 func TestASessionOfKiloIsContinuedByKilo(t *testing.T) {
 	s := newStoppedKilo(t)
 	require.Equal(t, agent.Plan{Run: &agent.Command{
-		Argv: []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"},
-		Dir:  s.dir,
+		Argv:  []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"},
+		Dir:   s.dir,
+		Files: []string{s.program},
 	}}, s.plan("continue"))
 
 	elsewhere := filepath.Join(t.TempDir(), "kilo.db")

@@ -59,8 +59,9 @@ func (s *stopped) plan(prompt string) agent.Plan {
 func TestASessionIsContinuedInItsDirectory(t *testing.T) {
 	s := newStopped(t)
 	require.Equal(t, agent.Plan{Run: &agent.Command{
-		Argv: []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"},
-		Dir:  s.dir,
+		Argv:  []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"},
+		Dir:   s.dir,
+		Files: []string{s.program},
 	}}, s.plan("continue"))
 }
 

@@ -164,7 +164,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		MaxRetries: maxRetries,
 		GivesUpAt:  viewTime(s.GivesUpAt),
 		Windows:    s.Windows,
-		Program:    s.Program.Path,
+		Program:    s.Program().Path,
 		Started:    start(s),
 		Carried:    NotRepeated{LeftOut: append([]string{}, s.LeftOut...)},
 		BornAt:     viewTime(s.BornAt),
@@ -229,7 +229,7 @@ func start(s resume.Session) Start {
 	if v.Seen = o.Seen(); o.ArgsSeen {
 		began := o.Through
 		if len(began) == 0 {
-			began = []string{s.Program.Path}
+			began = []string{s.Program().Path}
 		}
 		v.Argv = s.Shown(slices.Concat(began, o.Args))
 	}

@@ -102,9 +102,11 @@ func (h *Holders) UserLeft(ctx context.Context, s resume.Session) bool {
 	return false
 }
 
-// Owner returns the process: without a lock, a second one would fork the conversation.
+// Owner returns the process: without a lock, a second one would fork the conversation. Of several it is not known which
+// one took the last prompt.
 func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.WithSnapshot(ctx)
+	var owner *resume.Owner
 	for _, root := range h.of.Homes.Roots {
 		seen := h.listed(ctx, root)
 		if seen.err != nil {
@@ -113,12 +115,18 @@ func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, e
 		for _, e := range seen.all {
 			switch {
 			case e.SessionID != s.Key.ID:
-			case e.elsewhere && e.fresh(s.PromptedAt) && !e.beforeRestart(s):
+			case e.elsewhere && owner == nil && e.fresh(s.PromptedAt) && !e.beforeRestart(s):
 				return nil, &heldElsewhere{e}
-			case !e.elsewhere && !h.of.Processes.IsRun(e.PID, s):
-				return h.ownerBy(e), nil
+			case e.elsewhere || h.of.Processes.IsRun(e.PID, s):
+			case owner == nil:
+				owner = h.ownerBy(e)
+			default:
+				owner.Guessed = true
 			}
 		}
+	}
+	if owner != nil {
+		return owner, nil
 	}
 	return h.neighbour(ctx, s)
 }
@@ -185,7 +193,8 @@ func (h *Holders) unregistered(ctx context.Context) found[process.Live] {
 	})
 }
 
-// neighbour returns a process in the session's directory: it may hold this session.
+// neighbour returns a process in the session's directory: it may hold this session. It is a guess if the session is of a
+// version whose processes are in the registry: anything may be called claude.
 func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if s.Cwd == "" {
 		return nil, nil
@@ -199,7 +208,11 @@ func (h *Holders) neighbour(ctx context.Context, s resume.Session) (*resume.Owne
 	}
 	place := h.of.Processes.PlaceOf(ctx, s.Cwd)
 	near := slices.DeleteFunc(slices.Clone(unregistered.all), func(p process.Live) bool { return !p.LivesIn(place) })
-	return process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") }), nil
+	owner := process.OneOf(near, s, func(p process.Live) string { return p.Kind("-p", "--print") })
+	if owner != nil && !owner.Guessed {
+		owner.Guessed = writerRegisters(ctx, s.Transcript)
+	}
+	return owner, nil
 }
 
 // writerRegisters: versions since 2.1 register their sessions.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 
@@ -54,6 +55,11 @@ func TestWhoHoldsASession(t *testing.T) {
 			[]procDir{claude(7)},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli","tmux":"i1:@0.%0"`)},
 			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "i1:@0.%0"},
+		},
+		"one of two that registered it": {
+			[]procDir{claude(7), claude(8)},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli"`), "8.json": registered(8, sessionA, "100", `,"entrypoint":"cli"`)},
+			&resume.Owner{PID: 7, Kind: "interactive", Guessed: true},
 		},
 		"a headless run says interactive of itself": {
 			[]procDir{claude(7)},
@@ -139,6 +145,19 @@ func TestWhoHoldsASession(t *testing.T) {
 				require.Equal(t, c.want == nil, a.NoProcess(t.Context()))
 			}
 		})
+	}
+}
+
+// Since 2.1 each process registers itself: another one in the directory may be anything of that name.
+func TestAProcessThatShouldHaveRegisteredItselfIsAGuess(t *testing.T) {
+	for version, guessed := range map[string]bool{"2.1.325": true, "2.0.76": false, "": false} {
+		a := newHome(t)
+		a.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"claude"}, Cwd: "/src/app", Start: "100"})
+		s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, Cwd: "/src/app", Transcript: filepath.Join(t.TempDir(), "s.jsonl")}
+		require.NoError(t, os.WriteFile(s.Transcript, fmt.Appendf(nil, `{"type":"user","version":%q}`+"\n", version), 0o600))
+		owner, err := a.Owner(t.Context(), s)
+		require.NoError(t, err)
+		require.Equal(t, &resume.Owner{PID: 7, Kind: "interactive", Guessed: guessed}, owner, version)
 	}
 }
 

@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
+	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
 	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/lazy", "internal/sanitize", "internal/limit"},

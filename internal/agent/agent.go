@@ -70,6 +70,10 @@ type StartReader interface {
 	// Origin returns what a live process was started with; nil: not known. Secrets are included only on request.
 	Origin(pid int, secrets bool) *resume.Origin
 
+	// SettingsAt returns what the agent's settings files say that a process with this start reads, as far as they are older
+	// than the process; nil: there are none that matter.
+	SettingsAt(o resume.Origin) *resume.Settings
+
 	// Variables are the environment variables that a resume must share with its session.
 	Variables() leash.Variables
 

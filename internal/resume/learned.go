@@ -19,7 +19,7 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	// holds another session of the same directory. There was a prompt before the limit.
 	prompted := cmp.Or(s.PromptedAt, s.LimitedAt)
 	if ev.Origin != nil && (prompted.IsZero() || !ev.Origin.BeganAt.After(prompted.Add(slack))) {
-		s.Origin = ev.Origin
+		s.Origin = ev.Origin.Since(s.Origin)
 		if s.Needs == StartUnseen && s.StartedWith().Seen() {
 			s = s.schedule(r, now)
 		}

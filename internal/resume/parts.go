@@ -174,6 +174,9 @@ type Origin struct {
 	// memory.
 	Environ []string `json:"-"`
 
+	// Settings are what the agent's settings files said then. nil: the agent has none that matter.
+	Settings *Settings `json:"settings,omitempty"`
+
 	Limits ProcessLimits     `json:"limits,omitzero"` // zero: not known
 	Files  map[string]string `json:"files,omitempty"` // the files that its flags name, with a hash of each
 

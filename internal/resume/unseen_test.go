@@ -36,6 +36,16 @@ func TestASessionWhoseStartWasNotSeenNeedsAPersonsWord(t *testing.T) {
 	require.Equal(t, noon, w.NextAt, "without a stated time it is due now")
 }
 
+func TestSettingsAreThoseOfTheStart(t *testing.T) {
+	process := Process{PID: 7, Start: 1}
+	first := &Origin{Process: process, Settings: &Settings{Mode: "default"}}
+	later := &Origin{Process: process, Settings: &Settings{Mode: "bypass"}, Login: "x"}
+	require.Equal(t, &Origin{Process: process, Settings: &Settings{Mode: "default"}, Login: "x"}, later.Since(first))
+	require.Equal(t, "bypass", later.Settings.Mode, "the other one is not changed")
+	require.Same(t, later, later.Since(&Origin{Process: Process{PID: 7, Start: 2}, Settings: first.Settings}), "another process")
+	require.Same(t, later, later.Since(nil))
+}
+
 func TestAStartThatIsFoundLaterIsAsGood(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Overloaded), ProcessUnknown{Why: "not seen"}, seenAt(noon))
 	require.Equal(t, Waiting, w.State)

@@ -209,6 +209,11 @@ func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
 		}
 	}
 	changed := starts.ChangedFiles(o)
+	if compares, ok := r.Agent.(interface {
+		ChangedSettings(o resume.Origin) []string
+	}); ok {
+		changed = append(changed, compares.ChangedSettings(o)...)
+	}
 	if len(changed) == 0 {
 		return nil
 	}

@@ -19,7 +19,12 @@ import (
 )
 
 // bot is an agent with an account and a restriction in its environment, and a flag that names a file.
-type bot struct{ agent.Agent }
+type bot struct {
+	agent.Agent
+	changed []string
+}
+
+func (b bot) ChangedSettings(resume.Origin) []string { return b.changed }
 
 func (bot) Login(environ []string, _ string) string { return childenv.Value(environ, "LOGIN") }
 func (bot) ContinueCommand(resume.Session) string   { return "bot --continue" }
@@ -204,7 +209,10 @@ func TestWhatWouldNotBeAsTheSessionWasIsNotSent(t *testing.T) {
 				r.Command.Carried.Args = []string{"--settings", "/gone"}
 			}, "",
 		},
-		"a file of a flag that has changed":          {(*Request).change, "changed since the session was started"},
+		"a file of a flag that has changed": {(*Request).change, "changed since the session was started"},
+		"settings that forbid something else": {
+			func(r *Request, _ *testing.T) { r.Agent = bot{changed: []string{"/src/.bot/settings.json"}} }, "/src/.bot/settings.json changed since the session was started",
+		},
 		"unless the agent asks before it does harm":  {func(r *Request, t *testing.T) { r.change(t); r.Command.AskMode = true }, ""},
 		"or a person has ordered it":                 {func(r *Request, t *testing.T) { r.change(t); r.Session.RetryAskedAt = time.Now() }, ""},
 		"a lost value that chooses a target":         {func(r *Request, _ *testing.T) { r.lose() }, "DATABASE_URL: the values that the session had are lost"},

@@ -71,6 +71,9 @@ func (s *Store) Put(key resume.Key, start Start) error {
 }
 
 func (s *Store) write(key resume.Key, start Start) error {
+	if earlier, ok := s.Get(key); ok {
+		start.Origin = start.Origin.Since(earlier.Origin)
+	}
 	r := record{Start: start, Restrictions: procfs.Proc.Restrictions(usermanager.Starter())}
 	if mounts.InMemory(s.dir) {
 		r.Environ = start.Origin.Environ

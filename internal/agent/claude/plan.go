@@ -197,8 +197,8 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	args := s.StartedWith().Args
 	line := startup.Flags.Parse(args)
 	start = modeOf(args)
-	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings are ignored
-		start = a.Settings(s, dir).Permissions.DefaultMode
+	if start == "" {
+		start = a.StartMode(s, dir)
 	}
 	inTerminal := start == "" && !line.Has("-p", "--print") // new versions then start in auto
 	if !slices.Contains(permissionModes, start) {
@@ -236,8 +236,10 @@ func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, lef
 	case !slices.Contains(asking, had) && startup.Driven(o.Args):
 		return had, nil, "another program drove the session, and may have restricted it"
 	}
-	if start, most := a.startedIn(s, dir); wider(had, most) {
-		return start, []leash.Omission{{What: had, Why: "the session was started with less: continued in " + start}}, ""
+	start, most := a.startedIn(s, dir)
+	now := cmp.Or(had, a.ModeNow(s, dir)) // what a run without a flag would get
+	if wider(now, most) || now != "" && !slices.Contains(permissionModes, now) {
+		return start, []leash.Omission{{What: now, Why: "the session was started with less: continued in " + start}}, ""
 	}
 	return had, nil, ""
 }

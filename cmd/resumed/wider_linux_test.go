@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -59,4 +60,35 @@ func TestASettingsFileThatCameLaterDoesNotWiden(t *testing.T) {
 			require.Equal(t, c.want, b.modeOfRun())
 		})
 	}
+}
+
+func TestAWordIsForTheModeThatWasShown(t *testing.T) {
+	b := newLeashBox(t)
+	b.write(configFile, leashConfig+"unseen = \"park\"\n")
+	b.vars = []string{"RESUMED_RESUME_UNSEEN=park", "IS_SANDBOX=1", "PATH=" + b.path("node20/bin") + ":" + os.Getenv("PATH")}
+	b.start()
+	b.prompted()
+	b.appendTo(claudeTranscript, b.modeLine("default"))
+	b.stopped()
+	asked := b.untilState(claudeSession, resume.Parked)
+	require.Equal(t, "start_unseen", *asked.Needs)
+	require.Contains(t, asked.Reason, "continues it in default, with your settings as they are now")
+
+	b.steer("pause")
+	order := func() {
+		t.Helper()
+		_, errOut, code := b.run("retry", claudeSession)
+		require.Zero(t, code, errOut)
+	}
+	order()
+	b.untilState(claudeSession, resume.Waiting)
+	b.appendTo(claudeTranscript, b.modeLine("bypassPermissions"))
+	b.steer("unpause")
+	asked = b.untilState(claudeSession, resume.Parked)
+	require.Empty(t, b.read("ran"))
+	require.Equal(t, "start_unseen", *asked.Needs)
+	require.Contains(t, asked.Reason, "your word was for default, and it would continue in bypassPermissions now")
+
+	order()
+	require.Equal(t, "bypassPermissions", b.modeOfRun())
 }

@@ -266,6 +266,9 @@ type Command struct {
 	// AskMode says that the session stays in a mode that asks before it does harm: without a person, it is refused.
 	AskMode bool
 
+	// Permission is what the session may do without asking, as far as the agent has modes.
+	Permission resume.Permission
+
 	// Unproven is why the start does not tell everything that restricted the session; empty: it does.
 	Unproven string
 

@@ -296,6 +296,7 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Prompt) (Plan,
 	if plan.Run != nil {
 		plan.Run.Optional, plan.Run.Backup, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
 		if mode != "" {
+			plan.Run.Permission = resume.Permission{Mode: mode, Rank: d.Rank(mode)}
 			plan.Run.AskMode = slices.Contains(d.about.Settings.Asking, mode)
 		}
 	}

@@ -106,12 +106,12 @@ func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
 	ctx = process.WithSnapshot(ctx)
 	for _, key := range keys {
 		session, err := d.opts.Engine.Session(ctx, key)
-		if err != nil || session.State != resume.Waiting || session.Allowed || session.Pending() || session.StartedWith().Seen() {
+		if err != nil || session.State != resume.Waiting || session.Allowed != nil || session.Pending() || session.StartedWith().Seen() {
 			continue
 		}
 		v := &delivery{Deliverer: d, session: d.located(session)}
 		if notSent := v.pass(ctx, gatesOfPreview); notSent != nil && notSent.Then == resume.ParkUnseen {
-			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why})
+			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why, Offers: notSent.Offers})
 		}
 	}
 }

@@ -210,7 +210,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
 	}
-	if notSent := v.startWasSeen(plan); notSent != nil {
+	if notSent := v.startWasSeen(ctx, plan); notSent != nil {
 		return notSent
 	}
 	return v.choose(plan)

@@ -107,6 +107,8 @@ type (
 		Then  NextStep
 		Owner *Owner    // the process that has the session open, if that is why
 		Until time.Time // when to try again; zero: soon
+
+		Offers Permission // in what it would continue, with ParkUnseen
 	}
 
 	// Lost is a resume of an earlier daemon that left no living process and no trace in the transcript.
@@ -307,11 +309,16 @@ type Learned struct {
 	Cost    *Cost
 
 	Subagents *[]Subagent
+
+	Continues *Permission // in what it continues on a person's word that did not name it
 }
 
 // ProcessUnknown says that no process of a stopped session was found, so that what it was started with stays
 // unknown.
-type ProcessUnknown struct{ Why string }
+type ProcessUnknown struct {
+	Why    string
+	Offers Permission // in what it would continue
+}
 
 // Pay is a person's order to continue a session with their own key, at their cost. It holds until the
 // limit that stopped the session is over. Only a person can give it.

@@ -24,6 +24,9 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 			s = s.schedule(r, now)
 		}
 	}
+	if ev.Continues != nil && s.Allowed != nil && s.Allowed.For == nil {
+		s.Allowed = &Word{For: ev.Continues}
+	}
 	if ev.Cost != nil {
 		s.Cost = *ev.Cost
 	}
@@ -76,14 +79,19 @@ func (s Session) StartedWith() *Origin {
 	return s.Origin
 }
 
-// AskToContinue is a reason not to continue the session without a person's word, and how they give it.
-func (s Session) AskToContinue(why string) string {
-	return fmt.Sprintf("%s; %s continues it with your settings as they are now", why, s.retry())
+// AskToContinue is a reason not to continue the session without a person's word, and how they give it: they
+// are told in what it would continue.
+func (s Session) AskToContinue(why string, in Permission) string {
+	mode := in.String()
+	if mode != "" {
+		mode = " in " + mode + ","
+	}
+	return fmt.Sprintf("%s; %s continues it%s with your settings as they are now", why, s.retry(), mode)
 }
 
-func (s Session) parkUnseen(why string) Session {
+func (s Session) parkUnseen(why string, offers Permission) Session {
 	s = s.park(why)
-	s.Needs = StartUnseen
+	s.Needs, s.Offered = StartUnseen, offers
 	return s
 }
 

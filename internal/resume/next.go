@@ -87,8 +87,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Learned:
 		return s.learned(ev, r, now)
 	case ProcessUnknown:
-		if s.State == Waiting && s.Run == nil && !s.Allowed && !s.StartedWith().Seen() {
-			return s.parkUnseen(ev.Why)
+		if s.State == Waiting && s.Run == nil && s.Allowed == nil && !s.StartedWith().Seen() {
+			return s.parkUnseen(ev.Why, ev.Offers)
 		}
 	case Occupied:
 		return s.occupied(ev)

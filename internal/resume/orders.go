@@ -23,7 +23,14 @@ func (s Session) retried(by string, r Rules, now time.Time) Session {
 		return s
 	}
 	waits := s.Needs == StartUnseen && s.Limit.Reset.At.After(now) // only the person's word was missing
-	s.Allowed = s.Allowed || by == "" && (s.Needs == StartUnseen || !s.StartedWith().Seen())
+	switch {
+	case by != "": // only its own user can say so
+	case s.Needs == StartUnseen:
+		offered := s.Offered
+		s.Allowed = &Word{For: &offered}
+	case s.Allowed == nil && !s.StartedWith().Seen():
+		s.Allowed = new(Word)
+	}
 	s = s.archived()
 	s.Paid, s.Windows, s.Reported = nil, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}

@@ -332,7 +332,9 @@ type Interruption struct {
 	ClosedAt  time.Time `json:"closed_at,omitzero"`  // when its user was observed to close the agent
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too
-	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
+
+	Offered  Permission `json:"offered,omitzero"` // in what it would continue, as the person who is asked is shown
+	Reported bool       `json:"told,omitempty"`   // a person was told why it still waits
 
 	LiftedAt time.Time `json:"lifted_at,omitzero"` // when the limit was seen to be over before its reset
 

@@ -99,7 +99,7 @@ type Session struct {
 
 	State   State  `json:"state"`
 	Paused  bool   `json:"paused,omitempty"`
-	Allowed bool   `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen
+	Allowed *Word  `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen; nil: nobody did
 	Reason  string `json:"reason,omitempty"`  // why it is in that state, for people
 
 	Left *limit.Verdict `json:"left,omitempty"` // what stopped it when a person continued it, until it moves; nil: nothing

@@ -175,7 +175,7 @@ func (r Request) ask(why string) *resume.NotSent {
 	if !r.Session.RetryAskedAt.IsZero() {
 		return nil
 	}
-	return park(r.Session.AskToContinue(why))
+	return park(r.Session.AskToContinue(why, r.Command.Permission))
 }
 
 func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }

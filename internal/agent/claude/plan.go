@@ -74,6 +74,8 @@ func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, c
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass)
 	}
 	run.Models, run.Unproven = models, unproven
+	effective := cmp.Or(mode, a.Settings(s, cwd).Permissions.DefaultMode, usualMode)
+	run.Permission = resume.Permission{Mode: effective, Rank: a.Rank(effective)}
 	run.PlanOnly, run.AskMode = mode == planMode, slices.Contains(asking, mode)
 	run.Unset, run.Optional = a.unset(s.Transcript), a.Optional(s, cwd)
 	return plan

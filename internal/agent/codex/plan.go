@@ -80,6 +80,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w ag
 			plan.Run.Unproven = "it runs without a sandbox, and what drove it may have restricted it"
 		}
 		plan.Run.AskMode = had.Sandbox.Name() != fullAccess && !had.Profile.Own()
+		plan.Run.Permission = a.permission(had)
 		plan.Run.Optional = a.spare(s, h)
 		if o := s.StartedWith(); h.Kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
 			plan.Run.Unset = []string{execKey} // the terminal ignored it
@@ -287,6 +288,26 @@ func (a *Agent) startedIn(line leash.Arguments, s resume.Session, dir string) st
 	default:
 		return workspace
 	}
+}
+
+// permission is what a turn may do without asking.
+func (a *Agent) permission(t rollout.Turn) resume.Permission {
+	if t.Profile.Own() {
+		return resume.Permission{Mode: "the permission profile " + t.Profile.ID}
+	}
+	p := resume.Permission{Mode: t.Sandbox.Name(), Rank: a.Rank(t.Sandbox.Name())}
+	if p.Mode == workspace {
+		if t.Sandbox.Network {
+			p.More = append(p.More, "with network")
+		}
+		for _, root := range t.Sandbox.Roots {
+			p.More = append(p.More, "writing in "+root)
+		}
+	}
+	if t.Reviewer != "" && t.Reviewer != "user" {
+		p.More = append(p.More, "reviewed by "+t.Reviewer)
+	}
+	return p
 }
 
 func startedBy(line leash.Arguments, key string, options ...string) string {

@@ -71,7 +71,7 @@ func TestSettingsThatCameLaterDoNotWiden(t *testing.T) {
 			}
 			got := strings.Join(sc.arguments(t, o), " ")
 			require.Equal(t, "--resume "+sessionA+" --model gemini-2.5-pro "+c.want+"-p continue", strings.Replace(got, "--yolo false ", "", 1))
-			require.Equal(t, c.mode != "yolo", sc.plan(t, "continue").Run.AskMode)
+			require.Equal(t, c.mode, sc.plan(t, "continue").Run.Permission.Mode)
 		})
 	}
 }

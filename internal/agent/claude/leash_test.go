@@ -226,6 +226,18 @@ func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
 	}
 }
 
+// Settings outdo the environment of a run, so that nothing of ours turns such a switch off.
+func TestSettingsThatMakeItActAreAskedAbout(t *testing.T) {
+	sc := inMode(t, "default")
+	settings := filepath.Join(os.Getenv("HOME"), ".claude", "settings.json")
+	require.NoError(t, os.WriteFile(settings, []byte(`{"env":{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN":"0","DISABLE_TELEMETRY":"1"}}`), 0o600))
+	require.NotNil(t, sc.plan(t, "continue").Run)
+	require.NoError(t, os.WriteFile(settings, []byte(`{"env":{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN":"1"}}`), 0o600))
+	skip := sc.plan(t, "continue").Skip
+	require.True(t, skip.Park)
+	require.Contains(t, skip.Why, settings+" sets CLAUDE_CODE_RESUME_INTERRUPTED_TURN, with which Claude Code continues by itself")
+}
+
 func TestSeenBeforeTheLastPromptIsNotSeen(t *testing.T) {
 	sc := inMode(t, bypass)
 	sc.startedWith("--add-dir", "/lib")

@@ -70,6 +70,10 @@ func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, c
 	if run == nil {
 		return plan
 	}
+	if file, variable := a.Acting(s, cwd); variable != "" {
+		return agent.Parked("%s sets %s, with which Claude Code continues by itself when it starts: a resume would be two turns; take it out and retry, or go on with: %s",
+			file, variable, a.ContinueCommand(s))
+	}
 	if mode == bypass && refusesBypass(run.Env, s.StartedWith()) {
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass)
 	}

@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
+	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
 	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/lazy", "internal/sanitize", "internal/limit"},
@@ -185,7 +185,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest", "internal/terminal/screentest"},
-	"golang.org/x/sys/unix":                   {"internal/config/reload", "internal/process", "internal/procfs", "internal/program", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
+	"golang.org/x/sys/unix":                   {"internal/agent", "internal/config/reload", "internal/process", "internal/procfs", "internal/program", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }

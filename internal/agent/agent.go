@@ -71,6 +71,10 @@ type StartReader interface {
 	// started with; nil: not known. Secrets are included only on request.
 	Origin(pid int, secrets bool) *resume.Origin
 
+	// SettingsAt returns what the agent's settings files say that a process with this start reads, as far as they are older
+	// than the process; nil: there are none that matter.
+	SettingsAt(o resume.Origin) *resume.Settings
+
 	// Variables are the environment variables that a resume must share with its session.
 	Variables() leash.Variables
 
@@ -265,6 +269,9 @@ type Command struct {
 
 	// AskMode says that the session stays in a mode that asks before it does harm: without a person, it is refused.
 	AskMode bool
+
+	// Permission is what the session may do without asking, as far as the agent has modes.
+	Permission resume.Permission
 
 	// Unproven is why the start does not tell everything that restricted the session; empty: it does.
 	Unproven string

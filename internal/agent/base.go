@@ -39,6 +39,9 @@ type About struct {
 	// Account is for agents whose sessions can continue with any login, if no key is used. nil: Login tells it.
 	Account func(variable func(name string) string) string
 
+	// Settings are its files that say what a session may do without asking. nil: there are none.
+	Settings *SettingsFiles
+
 	// Keys are variables with an API key. Each one decides which allowance is used.
 	Keys []string
 }
@@ -276,6 +279,7 @@ func (b *Base) originBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		table.Record(o, environ, secrets)
 		o.Login = b.Login(environ, o.Salt)
 	}
+	o.Settings = b.SettingsAt(*o)
 	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Readable() {
 		return nil // the pid may have been reused
 	}

@@ -289,12 +289,46 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Prompt) (Plan,
 	}
 	carried, _ := d.Carry(s, choice.Newer...)
 	carried.LeftOut = append(carried.LeftOut, choice.Left...)
+	dir := cmp.Or(choice.Dir, s.Cwd)
+	mode, pinned, left := d.mode(s, dir, carried)
+	carried.LeftOut = append(carried.LeftOut, left...)
+	choice.Args = append(choice.Args, pinned...)
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
-	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, d.is.Line.Say(args, cmp.Or(choice.Prompt, w.Text))...)
+	plan := d.Run(s, dir, carried, d.is.Line.Say(args, cmp.Or(choice.Prompt, w.Text))...)
 	if plan.Run != nil {
 		plan.Run.Optional, plan.Run.Backup, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
+		if mode != "" {
+			plan.Run.Permission = resume.Permission{Mode: mode, Rank: d.Rank(mode)}
+			plan.Run.AskMode = slices.Contains(d.about.Settings.Asking, mode)
+		}
 	}
 	return plan, nil
+}
+
+// mode returns the permission mode of a run with these flags of the session's start; "": the agent has none that
+// settings choose. It is pinned by a flag, if the settings would give the run more than they gave the session, or cannot be read.
+func (d *Described) mode(s resume.Session, dir string, carried leash.Repeated) (mode string, pinned []string, left []leash.Omission) {
+	about := d.about.Settings
+	if about == nil || about.Usual == "" {
+		return "", nil, nil
+	}
+	line := d.about.Flags.Parse(carried.Args)
+	most := about.Modes[len(about.Modes)-1]
+	if all := line.Has(about.All...) && line.Value(about.All...) != "false"; all || line.Has(d.is.Line.Mode) {
+		return cmp.Or(line.Value(d.is.Line.Mode), most), nil, nil
+	}
+	start, now := cmp.Or(d.StartMode(s, dir), about.Usual), cmp.Or(d.ModeNow(s, dir), about.Usual)
+	pinned = []string{d.is.Line.Mode, start}
+	switch o := s.StartedWith(); {
+	case o == nil || !o.ArgsSeen:
+		return now, nil, nil
+	case o.Sandbox != "":
+		return start, pinned, nil
+	case d.Rank(now) != 0 && d.Rank(now) <= d.Rank(start):
+		return now, nil, nil
+	default:
+		return start, pinned, []leash.Omission{{What: now, Why: "the session was started with less: continued in " + start}}
+	}
 }
 
 // maxEndLines: a long turn may have many records since the last prompt.

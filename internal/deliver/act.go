@@ -107,12 +107,12 @@ func (d *Deliverer) askIfUnseen(ctx context.Context, keys []resume.Key) {
 		if err != nil || session.State != resume.Waiting || session.Pending() {
 			continue
 		}
-		if asked := session.Allowed || d.opts.Settings().SameMode || session.StartedWith().Seen(); asked && len(ofProject(session)) == 0 {
+		if asked := session.Allowed != nil || d.opts.Settings().SameMode || session.StartedWith().Seen(); asked && len(ofProject(session)) == 0 {
 			continue // most sessions
 		}
 		v := &delivery{Deliverer: d, session: d.located(session)}
 		if notSent := v.pass(ctx, gatesOfPreview); notSent != nil && notSent.Then == resume.ParkUnseen {
-			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why, Shows: notSent.Shows})
+			d.apply(ctx, key, resume.ProcessUnknown{Why: notSent.Why, Shows: notSent.Shows, Offers: notSent.Offers})
 		}
 	}
 }

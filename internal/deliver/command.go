@@ -157,6 +157,7 @@ func (c *command) origin(environ []string) *resume.Origin {
 		Process: c.process.Identity(), BeganAt: now, SeenAt: now, Cwd: c.plan.Dir, Args: c.plan.Begins, ArgsSeen: true,
 	}
 	c.agent.Variables().Record(o, environ, c.settings.Secrets)
+	o.Settings = c.agent.SettingsAt(*o)
 	return o
 }
 

@@ -210,10 +210,11 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
 	}
-	for _, ask := range []func(agent.Plan) *resume.NotSent{v.startWasSeen, v.programIsTrusted} {
-		if notSent := ask(plan); notSent != nil {
-			return notSent
-		}
+	if notSent := v.startWasSeen(ctx, plan); notSent != nil {
+		return notSent
+	}
+	if notSent := v.programIsTrusted(plan); notSent != nil {
+		return notSent
 	}
 	return v.choose(plan)
 }

@@ -1,6 +1,9 @@
 package deliver
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -39,13 +42,18 @@ const notSeen = "its start was not seen: its flags, variables and sandbox are no
 // startWasSeen refuses a session whose start cannot be repeated: it may have had flags, variables or a
 // sandbox that restricted it, and would continue without them. A session that is open in its own
 // process has them.
-func (v *delivery) startWasSeen(plan agent.Plan) *resume.NotSent {
-	if v.owner != nil || v.session.Allowed || v.settings.SameMode {
+func (v *delivery) startWasSeen(ctx context.Context, plan agent.Plan) *resume.NotSent {
+	if v.owner != nil || v.settings.SameMode {
 		return nil
 	}
-	o, run, why := v.session.StartedWith(), plan.Run, notSeen
+	o, run, why, in := v.session.StartedWith(), plan.Run, notSeen, resume.Permission{}
+	if run != nil {
+		in = run.Permission
+	}
 	switch {
 	case run != nil && (run.Fixed || run.PlanOnly || run.Unverifiable || run.AnyFlags && o != nil && o.EnvSeen):
+		return nil
+	case plan.Skip != nil && v.session.Allowed != nil:
 		return nil
 	case plan.Skip != nil && plan.Skip.NoProgram && !o.Seen(): // a person is asked once, for both
 		why = plan.Skip.Why + "; " + notSeen
@@ -57,7 +65,16 @@ func (v *delivery) startWasSeen(plan agent.Plan) *resume.NotSent {
 	default:
 		return nil
 	}
-	return &resume.NotSent{Why: v.session.AskToContinue(why), Then: resume.ParkUnseen}
+	if word := v.session.Allowed; word != nil {
+		if word.For == nil && v.records {
+			v.session = v.note(ctx, v.session, resume.Learned{Continues: &in})
+		}
+		if word.For == nil || !in.Wider(*word.For) {
+			return nil
+		}
+		why = fmt.Sprintf("your word was for %s, and it would continue in %s now", cmp.Or(word.For.String(), "a mode that was not known"), in)
+	}
+	return &resume.NotSent{Why: v.session.AskToContinue(why, in), Then: resume.ParkUnseen, Offers: in}
 }
 
 // programIsTrusted refuses a program that lies in the session's own directory: the agent may write there, also from a

@@ -140,7 +140,7 @@ func TestAProgramOfTheProjectIsRunAfterItsUsersWord(t *testing.T) {
 	require.Contains(t, diary[0], "not sent: "+program+" would continue it, and lies below its directory, where the agent can change it: look at it, then `resumed retry s-1` runs it")
 	require.Equal(t, []any{resume.Parked, resume.TrustNeeded}, []any{w.now().State, w.now().Needs})
 	require.Equal(t, "delivered", last(w.actAgain()))
-	require.False(t, w.now().Allowed, "the word is for the program")
+	require.Nil(t, w.now().Allowed, "the word is for the program")
 	w.session.State = resume.Parked
 	require.Equal(t, "delivered", last(w.actAgain()), "a person is asked once")
 
@@ -159,7 +159,7 @@ func TestWhoIsAskedAboutAStartThatWasNotSeen(t *testing.T) {
 	}{
 		"its start was not seen":   {func(*world) {}, true},
 		"it is not stopped":        {func(w *world) { w.session.State = resume.Watching }, false},
-		"a person has allowed it":  {func(w *world) { w.session.Allowed = true }, false},
+		"a person has allowed it":  {func(w *world) { w.session.Allowed = new(resume.Word) }, false},
 		"it is a task":             {func(w *world) { w.session.Task = new(resume.Task) }, false},
 		"its start was seen":       {func(w *world) { w.startedWith(resume.Origin{}) }, false},
 		"nobody wants to be asked": {func(w *world) { w.settings.SameMode = true }, false},
@@ -290,17 +290,35 @@ func TestWhenTheStartOfASessionMatters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &delivery{session: resume.Session{Origin: c.origin}}
-			notSent := v.startWasSeen(c.plan)
+			notSent := v.startWasSeen(t.Context(), c.plan)
 			if c.why == "" {
 				require.Nil(t, notSent)
 			} else {
-				require.Equal(t, &resume.NotSent{Why: v.session.AskToContinue(c.why), Then: resume.ParkUnseen}, notSent)
+				require.Equal(t, &resume.NotSent{Why: v.session.AskToContinue(c.why, resume.Permission{}), Then: resume.ParkUnseen}, notSent)
 			}
-			for _, v := range []*delivery{{owner: new(resume.Owner)}, {session: resume.Session{Allowed: true}}, {settings: Settings{SameMode: true}}} {
-				require.Nil(t, v.startWasSeen(c.plan), "its own process has it, or its user allowed it")
+			for _, v := range []*delivery{{owner: new(resume.Owner)}, {session: resume.Session{Allowed: new(resume.Word)}}, {settings: Settings{SameMode: true}}} {
+				require.Nil(t, v.startWasSeen(t.Context(), c.plan), "its own process has it, or its user allowed it")
 			}
 		})
 	}
+}
+
+// A word that was given for one mode is no word for a wider one.
+func TestAWordIsForTheModeThatItWasGivenFor(t *testing.T) {
+	asks, never := resume.Permission{Mode: "default", Rank: 3}, resume.Permission{Mode: "bypass", Rank: 6}
+	w := newWorld(t)
+	w.settings.SameMode = false
+	w.agent.plan.Run.Permission = asks
+	require.Contains(t, w.act()[0], "continues it in default, with your settings as they are now")
+	w.agent.plan.Run.Permission = never
+	require.Contains(t, last(w.actAgain()), "your word was for default, and it would continue in bypass now; ")
+	require.Equal(t, resume.StartUnseen, w.now().Needs)
+	require.Contains(t, w.actAgain(), "delivered", "they were shown that")
+
+	w = newWorld(t)
+	w.settings.SameMode, w.session.Allowed, w.agent.plan.Run.Permission = false, new(resume.Word), asks
+	require.Contains(t, w.act(), "delivered")
+	require.Equal(t, &asks, w.now().Allowed.For, "the word is for what the first resume had")
 }
 
 // The values of a session's variables are those of the process that it was seen in, and of no other one.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"resumed/internal/childenv"
 	"resumed/internal/sanitize"
 )
 
@@ -42,6 +43,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 type command struct {
 	argv           []string
 	dir            string
+	unset          []string // variables that it does not get
 	stdin          *os.File // nil: empty
 	stdout, stderr *os.File
 	holdBack       bool                             // standard output is not passed on, but returned
@@ -65,6 +67,9 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 		return nil, cannotStart(child.Err)
 	}
 	child.Dir = c.dir // also sets PWD, which some agents prefer
+	if len(c.unset) > 0 {
+		child.Env = childenv.Without(child.Environ(), c.unset...)
+	}
 	child.WaitDelay = drain
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.stdin != nil {

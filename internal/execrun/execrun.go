@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/backoff"
+	"resumed/internal/childenv"
 	"resumed/internal/headless"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
@@ -164,7 +166,7 @@ func (t *task) run(ctx context.Context) error {
 	t.runs++
 	t.talk.begins()
 	end, err := command{
-		argv: argv, dir: t.Dir, stdin: stdin, stdout: t.Stdout, stderr: t.Stderr, holdBack: t.talk.document(),
+		argv: argv, dir: t.Dir, unset: t.acting(), stdin: stdin, stdout: t.Stdout, stderr: t.Stderr, holdBack: t.talk.document(),
 		observe: t.observeStart,
 	}.run(ctx, t.relay)
 	if err != nil {
@@ -192,6 +194,19 @@ func (t *task) run(ctx context.Context) error {
 		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it printed
 	}
 	return failure
+}
+
+// acting returns the variables that a later run does not get: with them the agent acts by itself when it
+// starts, beside the prompt that continues the session.
+func (t *task) acting() []string {
+	if t.runs <= 1 || t.talk.agent == nil {
+		return nil
+	}
+	acting := t.talk.agent.Variables().Acting(childenv.Names(os.Environ()))
+	if len(acting) > 0 && t.runs == 2 {
+		t.Warn(fmt.Errorf("later runs do not get %s: with them the agent acts by itself when it starts", strings.Join(acting, ", ")))
+	}
+	return acting
 }
 
 // next returns the command line and the input of the next run.

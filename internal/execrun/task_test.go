@@ -19,6 +19,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/headless"
 	"resumed/internal/lease"
+	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/resume"
@@ -188,9 +189,11 @@ func TestOnlyTheGroupThatRunsIsKilled(t *testing.T) {
 	require.Equal(t, syscall.SIGTERM, child.ProcessState.Sys().(syscall.WaitStatus).Signal())
 }
 
-// Identify, Origin and Tidy are what a run asks its agent for.
+// Origin, Variables and Tidy are what a run asks its agent for.
 
 func (*robot) Origin(int, bool) *resume.Origin { return nil }
+
+func (*robot) Variables() leash.Variables { return nil }
 
 func (*robot) Tidy(context.Context, resume.Session) error { return nil }
 

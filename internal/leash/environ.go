@@ -66,6 +66,16 @@ func (r Row) secret(name, value string) bool {
 	return !r.Plain && len(value) > 5 && secretName().MatchString(strings.ToUpper(name))
 }
 
+// Acting returns which of these variables make the agent act by itself when it starts.
+func (v Variables) Acting(names []string) []string {
+	acting := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		row, _ := v.row(name)
+		return row.Effect != Acts
+	})
+	slices.Sort(acting)
+	return slices.Compact(acting)
+}
+
 // Storable returns the variables that matter, with hashes of secrets, unless secrets is true, and their salt.
 func (v Variables) Storable(environ []string, secrets bool) (kept []resume.Variable, salt string) {
 	salt = rand.Text()
@@ -131,6 +141,9 @@ func (v Variables) Carry(o resume.Origin, own, configured []string) Environment 
 			value, ok = find(variable, o.Salt, own, configured)
 		}
 		row, _ := v.row(variable.Name)
+		if row.Effect == Acts {
+			continue // the caller leaves it out, wherever it comes from
+		}
 		if !ok || row.Effect == Attended {
 			e.Missing = append(e.Missing, row.missing(variable.Name))
 			continue

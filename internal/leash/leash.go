@@ -25,6 +25,7 @@ const (
 	Nothing                 // look or side output: never missed
 	Once                    // a prompt, or the choice of a session: only for that one start
 	Attended                // needs a terminal or another program that is connected to it: cannot be repeated
+	Acts                    // makes the agent act by itself when it starts: beside the prompt of a resume that would be a second turn, so it is never passed on
 )
 
 // Takes is how many values a flag has, and of which kind.

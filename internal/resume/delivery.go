@@ -104,7 +104,7 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 		}
 		return s.park(ev.Why)
 	case ParkUnseen:
-		return s.parkForWord(ev.Why, ev.Shows)
+		return s.parkForWord(ev.Why, ev.Shows, ev.Offers)
 	case Tell:
 		s.Reported = true
 	case TellUnreached:

@@ -115,6 +115,8 @@ type (
 		Owner *Owner    // the process that has the session open, if that is why
 		Until time.Time // when to try again; zero: soon
 		Shows string    // the programs that a person must trust first; empty: none
+
+		Offers Permission // in what it would continue, with ParkUnseen
 	}
 
 	// Lost is a resume of an earlier daemon that left no living process and no trace in the transcript.
@@ -318,11 +320,17 @@ type Learned struct {
 	Cost    *Cost
 
 	Subagents *[]Subagent
+
+	Continues *Permission // in what it continues on a person's word that did not name it
 }
 
 // ProcessUnknown says that no process of a stopped session was found, so that what it was started with stays
 // unknown; or that a person must trust the programs in Shows first.
-type ProcessUnknown struct{ Why, Shows string }
+type ProcessUnknown struct {
+	Why    string
+	Shows  string
+	Offers Permission // in what it would continue
+}
 
 // Pay is a person's order to continue a session with their own key, at their cost. It holds until the
 // limit that stopped the session is over. Only a person can give it.

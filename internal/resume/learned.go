@@ -13,10 +13,13 @@ import (
 
 func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	if ev.Origin != nil && s.MayBeOf(*ev.Origin) {
-		s.Origin = ev.Origin
+		s.Origin = ev.Origin.Since(s.Origin)
 		if s.Needs == StartUnseen && s.StartedWith().Seen() {
 			s = s.schedule(r, now)
 		}
+	}
+	if ev.Continues != nil && s.Allowed != nil && s.Allowed.For == nil {
+		s.Allowed = &Word{For: ev.Continues}
 	}
 	if ev.Cost != nil {
 		s.Cost = *ev.Cost
@@ -91,9 +94,14 @@ func (s Session) Program() Program {
 	return Program{}
 }
 
-// AskToContinue is a reason not to continue the session without a person's word, and how they give it.
-func (s Session) AskToContinue(why string) string {
-	return fmt.Sprintf("%s; %s continues it with your settings as they are now", why, s.retry())
+// AskToContinue is a reason not to continue the session without a person's word, and how they give it: they
+// are told in what it would continue.
+func (s Session) AskToContinue(why string, in Permission) string {
+	mode := in.String()
+	if mode != "" {
+		mode = " in " + mode + ","
+	}
+	return fmt.Sprintf("%s; %s continues it%s with your settings as they are now", why, s.retry(), mode)
 }
 
 // AskToTrust is a reason not to continue the session with a program before a person's word, and how they give it.
@@ -102,10 +110,11 @@ func (s Session) AskToTrust(path string) string {
 		path, s.retry())
 }
 
-// parkForWord parks a session until its user's word: about its start, or about programs.
-func (s Session) parkForWord(why, programs string) Session {
+// parkForWord parks a session until its user's word: about its start, in what it would continue, or about programs.
+func (s Session) parkForWord(why, programs string, offers Permission) Session {
 	s = s.park(why)
-	if s.Needs = StartUnseen; programs != "" {
+	s.Needs, s.Offered = StartUnseen, offers
+	if programs != "" {
 		s.Needs, s.Shows = TrustNeeded, programs
 	}
 	return s

@@ -95,8 +95,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Learned:
 		return s.learned(ev, r, now)
 	case ProcessUnknown:
-		if s.State == Waiting && s.Run == nil && (ev.Shows != "" || !s.Allowed && !s.StartedWith().Seen()) {
-			return s.parkForWord(ev.Why, ev.Shows)
+		if s.State == Waiting && s.Run == nil && (ev.Shows != "" || s.Allowed == nil && !s.StartedWith().Seen()) {
+			return s.parkForWord(ev.Why, ev.Shows, ev.Offers)
 		}
 	case Occupied:
 		return s.occupied(ev)

@@ -56,10 +56,9 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 	}
 	waits := s.needsWord() || before.Undo != nil && s.State == Waiting && !ev.Now // only the person's word was missing
 	waits = waits && s.Limit.Reset.At.After(now)
-	if s.Needs == TrustNeeded && ev.By == "" {
-		s.Trusted = s.Shows
+	if ev.By == "" { // only its own user can say so
+		s = s.withWord()
 	}
-	s.Allowed = s.Allowed || ev.By == "" && (s.Needs == StartUnseen || s.Needs != TrustNeeded && !s.StartedWith().Seen())
 	s = s.archived()
 	s.Paid, s.Windows, s.CutOffs, s.Reported = nil, 0, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
@@ -71,6 +70,20 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 	}
 	s.State, s.NextAt = Waiting, r.allowed(now, now)
 	s.Reason = "due now, asked for by " + who(ev.By)
+	return s
+}
+
+// withWord records a person's word: it is for what they were shown.
+func (s Session) withWord() Session {
+	switch {
+	case s.Needs == TrustNeeded:
+		s.Trusted = s.Shows
+	case s.Needs == StartUnseen:
+		offered := s.Offered
+		s.Allowed = &Word{For: &offered}
+	case s.Allowed == nil && !s.StartedWith().Seen():
+		s.Allowed = new(Word)
+	}
 	return s
 }
 

@@ -175,6 +175,9 @@ type Origin struct {
 	// memory.
 	Environ []string `json:"-"`
 
+	// Settings are what the agent's settings files said then. nil: the agent has none that matter.
+	Settings *Settings `json:"settings,omitempty"`
+
 	Limits ProcessLimits     `json:"limits,omitzero"` // zero: not known
 	Files  map[string]string `json:"files,omitempty"` // the files that its flags name, with a hash of each
 
@@ -335,6 +338,8 @@ type Interruption struct {
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too
 	Shows     string    `json:"shows,omitempty"`     // the programs that TrustNeeded is about, as in Trusted
 	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
+
+	Offered Permission `json:"offered,omitzero"` // in what it would continue, as the person who is asked is shown
 
 	LiftedAt time.Time `json:"lifted_at,omitzero"` // when the limit was seen to be over before its reset
 

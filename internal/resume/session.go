@@ -98,7 +98,7 @@ type Session struct {
 
 	State   State  `json:"state"`
 	Paused  bool   `json:"paused,omitempty"`
-	Allowed bool   `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen
+	Allowed *Word  `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen; nil: nobody did
 	Trusted string `json:"trusted,omitempty"` // the programs that a person said may continue it, as they were then
 	Reason  string `json:"reason,omitempty"`  // why it is in that state, for people
 

@@ -251,10 +251,10 @@ func TestWhatHoldsASessionBackIsForgottenWithItsReason(t *testing.T) {
 
 func TestAWordForASessionWhoseStartWasNotSeen(t *testing.T) {
 	seen := newWalk().do(Prompted{At: noon}, Learned{Origin: &Origin{SeenAt: noon, ArgsSeen: true, EnvSeen: true}}, limited(noon, limit.Auth))
-	require.False(t, seen.do(Retry{}).Allowed, "nothing was missing")
+	require.Nil(t, seen.do(Retry{}).Allowed, "nothing was missing")
 	unseen := func() *walk { return newWalk().do(limited(noon, limit.Auth)) }
-	require.True(t, unseen().do(Retry{}).Allowed)
-	require.False(t, unseen().do(Retry{By: "laptop"}).Allowed, "only its own user may say so")
+	require.NotNil(t, unseen().do(Retry{}).Allowed)
+	require.Nil(t, unseen().do(Retry{By: "laptop"}).Allowed, "only its own user may say so")
 }
 
 func TestResumesOfTheInterruptionBeforeStay(t *testing.T) {

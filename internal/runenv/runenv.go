@@ -59,16 +59,22 @@ func (e Environment) Environ() []string {
 // message to the session's own process is not checked.
 func Of(r Request) (Environment, *resume.NotSent) {
 	all := Environment{Base: r.Daemon, Set: slices.Concat(r.Command.Env, r.Configured), Unset: r.Command.Unset}
+	notSent := r.ofSession(&all)
+	r.withoutActing(&all)
+	return all, notSent
+}
+
+func (r Request) ofSession(all *Environment) *resume.NotSent {
 	o := r.Session.StartedWith()
 	if o == nil || r.Command.Unverifiable {
-		return all, nil
+		return nil
 	}
 	if o.Sandbox != "" && !r.Command.Inside {
-		return all, park(r.outside(*o))
+		return park(r.outside(*o))
 	}
 	for _, check := range []func(resume.Origin, *Environment) *resume.NotSent{r.variables, r.files, r.login} {
-		if notSent := check(*o, &all); notSent != nil {
-			return all, notSent
+		if notSent := check(*o, all); notSent != nil {
+			return notSent
 		}
 	}
 	if names := runner.NotPassed(all.Environ()); len(names) > 0 {
@@ -77,7 +83,23 @@ func Of(r Request) (Environment, *resume.NotSent) {
 	if o.Freer != "" {
 		all.LeftOut = append(all.LeftOut, leash.Omission{What: "a resume is more restricted than the session was", Why: o.Freer})
 	}
-	return all, nil
+	return nil
+}
+
+// withoutActing removes what makes the agent act by itself when it starts, whoever has set it.
+func (r Request) withoutActing(all *Environment) {
+	names := childenv.Names(all.Environ())
+	if o := r.Session.StartedWith(); o != nil {
+		for _, had := range o.Env { // its value may be lost
+			names = append(names, had.Name)
+		}
+	}
+	acting := r.Agent.Variables().Acting(names)
+	if len(acting) == 0 {
+		return
+	}
+	all.Set, all.Unset = childenv.Without(all.Set, acting...), slices.Concat(all.Unset, acting)
+	all.LeftOut = append(all.LeftOut, leash.Omission{What: "variables " + strings.Join(acting, ", "), Why: "with them the agent acts by itself when it starts, beside the prompt of the resume"})
 }
 
 func (r Request) variables(o resume.Origin, all *Environment) *resume.NotSent {
@@ -152,7 +174,7 @@ func (r Request) ask(why string) *resume.NotSent {
 	if !r.Session.RetryAskedAt.IsZero() {
 		return nil
 	}
-	return park(r.Session.AskToContinue(why))
+	return park(r.Session.AskToContinue(why, r.Command.Permission))
 }
 
 func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }
@@ -190,6 +212,11 @@ func (r Request) files(o resume.Origin, all *Environment) *resume.NotSent {
 		if slices.ContainsFunc(r.Command.Carried.Args, func(arg string) bool { return strings.HasSuffix(arg, path) }) {
 			return park(path + ", which its start names, is gone: put it back and retry, or " + ByHand(r.Agent, r.Session))
 		}
+	}
+	if compares, ok := r.Agent.(interface {
+		ChangedSettings(o resume.Origin) []string
+	}); ok {
+		changed = append(changed, compares.ChangedSettings(o)...)
 	}
 	if len(changed) == 0 {
 		return nil

@@ -19,13 +19,18 @@ import (
 )
 
 // bot is an agent with an account and a restriction in its environment, and a flag that names a file.
-type bot struct{ agent.Agent }
+type bot struct {
+	agent.Agent
+	changed []string
+}
+
+func (b bot) ChangedSettings(resume.Origin) []string { return b.changed }
 
 func (bot) Login(environ []string, _ string) string { return childenv.Value(environ, "LOGIN") }
 func (bot) ContinueCommand(resume.Session) string   { return "bot --continue" }
 
 func (bot) Variables() leash.Variables {
-	return slices.Concat(leash.Variables{{Effect: leash.Account, Names: "BOT_KEY"}, {Effect: leash.Restricts, Names: "BOT_*"}}, leash.Common)
+	return slices.Concat(leash.Variables{{Effect: leash.Acts, Names: "BOT_GO_ON"}, {Effect: leash.Account, Names: "BOT_KEY"}, {Effect: leash.Restricts, Names: "BOT_*"}}, leash.Common)
 }
 
 func (bot) Flags() leash.Flags {
@@ -77,6 +82,17 @@ func TestACommandRunsInTheEnvironmentOfItsSession(t *testing.T) {
 		"its own values, and nothing of its terminal or the daemon": {
 			func(*Request) {},
 			"BOT_DENY=all BOT_KEY=sk-of-the-session CI=1 DATABASE_URL=dev EDITOR=vi HOME=/home/ann LOGIN=ann PATH=/session RUN=1",
+		},
+		"nothing that makes the agent act by itself, whoever has set it": {
+			func(r *Request) {
+				r.Values = func(resume.Origin) []string { return append(slices.Clone(had), "BOT_GO_ON=1") }
+				r.Configured = append(r.Configured, "BOT_GO_ON=2")
+			},
+			"BOT_DENY=all BOT_KEY=sk-of-the-session CI=1 DATABASE_URL=dev EDITOR=vi HOME=/home/ann LOGIN=ann PATH=/session RUN=1",
+		},
+		"nor if only the daemon has it, and the start is not known": {
+			func(r *Request) { r.Session.Origin, r.Daemon = nil, []string{"A=1", "BOT_GO_ON=1"} },
+			"A=1 CI=1 RUN=1",
 		},
 		"what the command must not have": {
 			func(r *Request) { r.Command.Unset = []string{"EDITOR"} },
@@ -205,7 +221,10 @@ func TestWhatWouldNotBeAsTheSessionWasIsNotSent(t *testing.T) {
 				}
 			}, ", which its start names, is gone",
 		},
-		"a file of a flag that has changed":          {(*Request).change, "changed since the session was started"},
+		"a file of a flag that has changed": {(*Request).change, "changed since the session was started"},
+		"settings that forbid something else": {
+			func(r *Request, _ *testing.T) { r.Agent = bot{changed: []string{"/src/.bot/settings.json"}} }, "/src/.bot/settings.json changed since the session was started",
+		},
 		"unless the agent asks before it does harm":  {func(r *Request, t *testing.T) { r.change(t); r.Command.AskMode = true }, ""},
 		"or a person has ordered it":                 {func(r *Request, t *testing.T) { r.change(t); r.Session.RetryAskedAt = time.Now() }, ""},
 		"a lost value that chooses a target":         {func(r *Request, _ *testing.T) { r.lose() }, "DATABASE_URL: the values that the session had are lost"},
@@ -248,7 +267,14 @@ func TestWhatIsNotAsItWasIsTold(t *testing.T) {
 		"nothing":              {func(*Request) {}, ""},
 		"less than it might":   {func(r *Request) { r.Session.Origin.Freer = "no new privileges" }, "a resume is more restricted than the session was: no new privileges"},
 		"a value that is lost": {func(r *Request) { r.loseEditor() }, "variables EDITOR: the values that the session had are lost since a restart, and yours differ"},
-		"a file that changed":  {func(r *Request) { r.change(t); r.Command.AskMode = true }, "settings.json: changed since the session was started"},
+		"a switch that acts":   {func(r *Request) { r.Configured = []string{"BOT_GO_ON=1"} }, "variables BOT_GO_ON: with them the agent acts by itself when it starts"},
+		"one whose value is lost": {func(r *Request) {
+			o := r.Session.Origin
+			bot{}.Variables().Record(o, append(slices.Clone(had), "BOT_GO_ON=1"), false)
+			r.lose()
+			r.Changed = Tell
+		}, "variables BOT_GO_ON: with them"},
+		"a file that changed":                         {func(r *Request) { r.change(t); r.Command.AskMode = true }, "settings.json: changed since the session was started"},
 		"a variable that the service manager refuses": {func(r *Request) { r.Configured = []string{"BASH_FUNC_x%%=() { :; }"}; startedByManager(t) }, "variables BASH_FUNC_x%%: the service manager"},
 	} {
 		r := request()

@@ -66,6 +66,9 @@ func (s *Store) Put(key resume.Key, start *resume.Origin) error {
 }
 
 func (s *Store) write(key resume.Key, start *resume.Origin) error {
+	if earlier, known := s.Get(key); known {
+		start = start.Since(earlier)
+	}
 	r := record{Origin: start, Restrictions: procfs.Proc.Restrictions(usermanager.Starter())}
 	if mounts.InMemory(s.dir) {
 		r.Environ = start.Environ

@@ -61,7 +61,7 @@ func New(o Options) (*Agent, error) {
 	a := &Agent{Transcripts: agent.Transcripts{
 		Base: agent.NewBase(agent.About{
 			Name: Name, Program: "claude", Is: holders.IsClaude, ByHand: "--resume",
-			Flags: startup.Flags, Variables: startup.Variables, Login: account.Login, Keys: account.Keys, Places: []string{".claude/local"},
+			Flags: startup.Flags, Variables: startup.Variables, Login: account.Login, Keys: account.Keys, Settings: settingsFiles, Places: []string{".claude/local"},
 		}, o),
 		Homes: homes,
 		Dir:   "projects",

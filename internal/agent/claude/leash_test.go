@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
@@ -163,6 +164,8 @@ func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
 		told     string // by the transcript
 		args     []string
 		settings map[string]string
+		later    bool   // the settings came after the start
+		now      string // the mode that they would give the resume
 		want     string
 	}{
 		"a start without a flag is none without checks": {told: bypass, want: usualMode},
@@ -188,26 +191,51 @@ func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
 			told:     bypass,
 			settings: map[string]string{".claude/settings.json": bypassed, "app/.claude/settings.json": `{"permissions":{"defaultMode":"plan"}}`}, want: "plan",
 		},
+		"but not those that came later": {told: bypass, settings: map[string]string{"app/.claude/settings.local.json": bypassed}, later: true, want: usualMode},
+		"also where no record states a mode": {
+			told: "", settings: map[string]string{"app/.claude/settings.local.json": bypassed}, later: true, now: bypass, want: usualMode,
+		},
+		"or one that nobody knows": {
+			told: "", settings: map[string]string{"app/.claude/settings.json": `{"permissions":{"defaultMode":"new"}}`}, later: true, now: "new", want: usualMode,
+		},
 		"by a file that a flag names": {told: bypass, args: []string{"--settings", "own.json"}, settings: map[string]string{"app/own.json": bypassed}, want: bypass},
 		"by the flag":                 {told: bypass, args: []string{"--settings", bypassed}, want: bypass},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			sc := inMode(t, c.told)
 			sc.startedWith(c.args...)
+			if c.later {
+				sc.session.Origin.Settings = sc.agent.SettingsAt(*sc.session.Origin)
+			}
 			for file, text := range c.settings {
 				path := filepath.Join(os.Getenv("HOME"), file)
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			}
+			if !c.later {
+				sc.session.Origin.Settings = sc.agent.SettingsAt(*sc.session.Origin)
+			}
 			run := sc.plan(t, "continue").Run
 			require.Equal(t, c.want, modeOf(run.Argv[1:]))
 			var left []string
 			if c.want != c.told {
-				left = []string{c.told + ": the session was started with less: continued in " + c.want}
+				left = []string{cmp.Or(c.told, c.now) + ": the session was started with less: continued in " + c.want}
 			}
 			require.ElementsMatch(t, left, leash.Describe(run.Carried.LeftOut))
 		})
 	}
+}
+
+// Settings outdo the environment of a run, so that nothing of ours turns such a switch off.
+func TestSettingsThatMakeItActAreAskedAbout(t *testing.T) {
+	sc := inMode(t, "default")
+	settings := filepath.Join(os.Getenv("HOME"), ".claude", "settings.json")
+	require.NoError(t, os.WriteFile(settings, []byte(`{"env":{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN":"0","DISABLE_TELEMETRY":"1"}}`), 0o600))
+	require.NotNil(t, sc.plan(t, "continue").Run)
+	require.NoError(t, os.WriteFile(settings, []byte(`{"env":{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN":"1"}}`), 0o600))
+	skip := sc.plan(t, "continue").Skip
+	require.True(t, skip.Park)
+	require.Contains(t, skip.Why, settings+" sets CLAUDE_CODE_RESUME_INTERRUPTED_TURN, with which Claude Code continues by itself")
 }
 
 func TestSeenBeforeTheLastPromptIsNotSeen(t *testing.T) {

@@ -71,10 +71,16 @@ func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, c
 	if run == nil {
 		return plan
 	}
+	if file, variable := a.Acting(s, cwd); variable != "" {
+		return agent.Parked("%s sets %s, with which Claude Code continues by itself when it starts: a resume would be two turns; take it out and retry, or go on with: %s",
+			file, variable, a.ContinueCommand(s))
+	}
 	if mode == bypass && refusesBypass(run.Env, s.StartedWith()) {
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass)
 	}
 	run.Models, run.Unproven = models, unproven
+	effective := cmp.Or(mode, a.Settings(s, cwd).Permissions.DefaultMode, usualMode)
+	run.Permission = resume.Permission{Mode: effective, Rank: a.Rank(effective)}
 	run.PlanOnly, run.AskMode = mode == planMode, slices.Contains(asking, mode)
 	run.Unset, run.Optional = a.unset(s.Transcript), a.Optional(s, cwd)
 	return plan
@@ -198,8 +204,8 @@ func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
 	args := s.StartedWith().Args
 	line := startup.Flags.Parse(args)
 	start = modeOf(args)
-	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings are ignored
-		start = a.Settings(s, dir).Permissions.DefaultMode
+	if start == "" {
+		start = a.StartMode(s, dir)
 	}
 	inTerminal := start == "" && !line.Has("-p", "--print") // new versions then start in auto
 	if !slices.Contains(permissionModes, start) {
@@ -237,8 +243,10 @@ func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, lef
 	case !slices.Contains(asking, had) && startup.Driven(o.Args):
 		return had, nil, "another program drove the session, and may have restricted it"
 	}
-	if start, most := a.startedIn(s, dir); wider(had, most) {
-		return start, []leash.Omission{{What: had, Why: "the session was started with less: continued in " + start}}, ""
+	start, most := a.startedIn(s, dir)
+	now := cmp.Or(had, a.ModeNow(s, dir)) // what a run without a flag would get
+	if wider(now, most) || now != "" && !slices.Contains(permissionModes, now) {
+		return start, []leash.Omission{{What: now, Why: "the session was started with less: continued in " + start}}, ""
 	}
 	return had, nil, ""
 }

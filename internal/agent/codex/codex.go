@@ -58,7 +58,7 @@ var (
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".codex", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "codex", Is: isProgram, ByHand: "resume", Flags: flags, Variables: variables, Login: login, Keys: []string{execKey}}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "codex", Is: isProgram, ByHand: "resume", Flags: flags, Variables: variables, Login: login, Settings: settingsFiles, Keys: []string{execKey}}, o),
 		Homes: homes,
 		Dir:   "sessions",
 		Files: agent.Source{

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -168,15 +167,7 @@ func (a *Agent) named(dir string, args []string) map[string][]string {
 }
 
 func (a *Agent) configurations(dir string) []string {
-	files := []string{"/etc/codex/config.toml"}
-	for _, home := range append([]string{a.Homes.Usual}, a.Homes.Roots...) {
-		files = append(files, filepath.Join(home, "config.toml"))
-		profiles, _ := filepath.Glob(filepath.Join(home, "*.config.toml")) // errs on a bad pattern only
-		files = append(files, profiles...)
-	}
-	if dir != "" {
-		files = append(files, filepath.Join(dir, ".codex", "config.toml"))
-	}
+	files := configurationFiles(dir, append([]string{a.Homes.Usual}, a.Homes.Roots...)...)
 	texts := make([]string, len(files))
 	for i, file := range files {
 		text, _ := agent.ReadSettings(file) // an unreadable file counts as empty

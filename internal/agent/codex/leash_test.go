@@ -106,22 +106,29 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 // Every program that can write to a rollout can add a turn to it.
 func TestATurnNeverWidensWhatTheStartAllowed(t *testing.T) {
 	const free, write, read = `{"type":"danger-full-access"}`, `{"type":"workspace-write","network_access":true}`, readOnly
-	for rule, c := range map[string]struct{ turn, line, config, want string }{
-		"a start without a flag has a sandbox":          {free, "", "", "workspace-write"},
-		"and one that names it stays in it":             {free, "-s read-only", "", "read-only"},
-		"in any spelling":                               {free, `exec -csandbox_mode="read-only"`, "", "read-only"},
-		"what writes was no reader":                     {write, "--sandbox=read-only", "", "read-only"},
-		"a configuration does not outdo a flag":         {free, "-s workspace-write", `sandbox_mode = "danger-full-access"`, "workspace-write"},
-		"full access where the start had it":            {free, "-s danger-full-access", "", fullAccess},
-		"or skipped all":                                {free, "--yolo", "", fullAccess},
-		"or the configuration allows it":                {free, "", `sandbox_mode = "danger-full-access"`, fullAccess},
-		"a turn narrows":                                {read, "--yolo", "", "read-only"},
-		"a session that asks before it runs is left so": {write, "-a untrusted", "", ""},
+	for rule, c := range map[string]struct{ turn, line, config, later, want string }{
+		"a start without a flag has a sandbox":          {free, "", "", "", "workspace-write"},
+		"and one that names it stays in it":             {free, "-s read-only", "", "", "read-only"},
+		"in any spelling":                               {free, `exec -csandbox_mode="read-only"`, "", "", "read-only"},
+		"what writes was no reader":                     {write, "--sandbox=read-only", "", "", "read-only"},
+		"a configuration does not outdo a flag":         {free, "-s workspace-write", `sandbox_mode = "danger-full-access"`, "", "workspace-write"},
+		"full access where the start had it":            {free, "-s danger-full-access", "", "", fullAccess},
+		"or skipped all":                                {free, "--yolo", "", "", fullAccess},
+		"or the configuration allows it":                {free, "", `sandbox_mode = "danger-full-access"`, "", fullAccess},
+		"not one that came later":                       {free, "", "", `sandbox_mode = "danger-full-access"`, "workspace-write"},
+		"a turn narrows":                                {read, "--yolo", "", "", "read-only"},
+		"a session that asks before it runs is left so": {write, "-a untrusted", "", "", ""},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			sc := newScene(t, stopped(ran(c.turn, `,"approval_policy":"never"`))...)
 			sc.startedWith(strings.Fields(c.line)...)
-			require.NoError(t, os.WriteFile(filepath.Join(sc.agent.Homes.Roots[0], "config.toml"), []byte(c.config), 0o600))
+			config := filepath.Join(sc.agent.Homes.Roots[0], "config.toml")
+			require.NoError(t, os.WriteFile(config, []byte(c.config), 0o600))
+			o := sc.session.Origin
+			o.Env = append(o.Env, resume.Variable{Name: homeVariable, Value: filepath.Dir(config)})
+			o.EnvSeen = true
+			o.Settings = sc.agent.SettingsAt(*o)
+			require.NoError(t, os.WriteFile(config, []byte(c.config+c.later), 0o600))
 			plan := sc.plan(t, "continue")
 			if c.want == "" {
 				require.Contains(t, plan.Skip.Why, "asks before it runs commands")

@@ -62,7 +62,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w ag
 	carried, seen := a.carry(s, h, had)
 	var left []leash.Omission
 	if seen {
-		had, left = a.within(had, *s.StartedWith())
+		had, left = a.within(had, s)
 	}
 	if why := refuses(had); why != "" {
 		return agent.Parked("%s", why), nil
@@ -79,7 +79,8 @@ func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w ag
 		if !seen && had.Sandbox.Name() == fullAccess {
 			plan.Run.Unproven = "it runs without a sandbox, and what drove it may have restricted it"
 		}
-		plan.Run.AskMode = had.Sandbox.Name() != fullAccess
+		plan.Run.AskMode = had.Sandbox.Name() != fullAccess && !had.Profile.Own()
+		plan.Run.Permission = a.permission(had)
 		plan.Run.Optional = a.spare(s, h)
 		if o := s.StartedWith(); h.Kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
 			plan.Run.Unset = []string{execKey} // the terminal ignored it
@@ -261,12 +262,13 @@ func confined(t rollout.Turn, sandbox, why string) (rollout.Turn, []leash.Omissi
 }
 
 // within: a turn can narrow what the start allowed, never widen it.
-func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []leash.Omission) {
+func (a *Agent) within(t rollout.Turn, s resume.Session) (_ rollout.Turn, left []leash.Omission) {
+	o := s.StartedWith()
 	line := flags.Parse(o.Args)
 	if startedBy(line, "approval_policy", "-a", "--ask-for-approval") == untrusted {
 		t.Approval = json.RawMessage(`"` + untrusted + `"`)
 	}
-	if most := a.startedIn(line, o.Cwd); slices.Index(sandboxes, t.Sandbox.Name()) > slices.Index(sandboxes, most) {
+	if most := a.startedIn(line, s, o.Cwd); slices.Index(sandboxes, t.Sandbox.Name()) > slices.Index(sandboxes, most) {
 		return confined(t, most, "the session was started with less")
 	}
 	return t, nil
@@ -274,19 +276,38 @@ func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []
 
 // startedIn returns the sandbox in the flags of a session. Without one, it is what the configuration
 // allows. For the server that terminals share it is not known: then it is full access.
-func (a *Agent) startedIn(line leash.Arguments, dir string) string {
+func (a *Agent) startedIn(line leash.Arguments, s resume.Session, dir string) string {
 	named := startedBy(line, "sandbox_mode", "-s", "--sandbox")
-	allows := func(text string) bool { return strings.Contains(text, fullAccess) }
 	switch {
 	case line.Has("--yolo", "--dangerously-bypass-approvals-and-sandbox"):
 		return fullAccess
 	case slices.Contains(sandboxes, named):
 		return named
-	case line.Has(managedDaemon) || slices.ContainsFunc(a.configurations(dir), allows):
+	case line.Has(managedDaemon) || a.StartMode(s, dir) == fullAccess:
 		return fullAccess
 	default:
 		return workspace
 	}
+}
+
+// permission is what a turn may do without asking.
+func (a *Agent) permission(t rollout.Turn) resume.Permission {
+	if t.Profile.Own() {
+		return resume.Permission{Mode: "the permission profile " + t.Profile.ID}
+	}
+	p := resume.Permission{Mode: t.Sandbox.Name(), Rank: a.Rank(t.Sandbox.Name())}
+	if p.Mode == workspace {
+		if t.Sandbox.Network {
+			p.More = append(p.More, "with network")
+		}
+		for _, root := range t.Sandbox.Roots {
+			p.More = append(p.More, "writing in "+root)
+		}
+	}
+	if t.Reviewer != "" && t.Reviewer != "user" {
+		p.More = append(p.More, "reviewed by "+t.Reviewer)
+	}
+	return p
 }
 
 func startedBy(line leash.Arguments, key string, options ...string) string {

@@ -27,7 +27,7 @@ const chatGlob = "tmp/*/chats/session-*.jsonl"
 
 var described = agent.Description{
 	About: agent.About{
-		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account,
+		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Settings: settingsFiles, Account: account,
 		Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 	},
 	Title:    "Gemini CLI",
@@ -64,7 +64,7 @@ var described = agent.Description{
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
 		Once:        []string{"-r", "--resume", "--session-id", "-p", "--prompt"},
 		Mode:        "--approval-mode",
-		Modes:       []string{"plan", "default", "auto_edit", "yolo"},
+		Modes:       modes,
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
 		Left:        left,

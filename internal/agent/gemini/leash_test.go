@@ -48,6 +48,34 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"what is not known for certain is not known")
 }
 
+// Settings choose the mode of a start without a flag: those of that time, not those that came later.
+func TestSettingsThatCameLaterDoNotWiden(t *testing.T) {
+	for rule, c := range map[string]struct{ line, before, later, want, mode string }{
+		"nothing was set":                   {"", "", "", "", "default"},
+		"they came later":                   {"", "", `{"general":{"defaultApprovalMode":"auto_edit"}}`, "--approval-mode default ", "default"},
+		"with a comment":                    {"--yolo false", "", "{/* x */\n\"general\":{\"defaultApprovalMode\":\"yolo\"}}", "--approval-mode default ", "default"},
+		"they were there":                   {"", `{"tools":{"approvalMode":"auto_edit"}}`, "", "", "auto_edit"},
+		"they allow less by now":            {"", `{"tools":{"approvalMode":"auto_edit"}}`, `{"tools":{"approvalMode":"plan"}}`, "", "plan"},
+		"a mode that nobody knows":          {"", "", `{"tools":{"approvalMode":"new"}}`, "--approval-mode default ", "default"},
+		"a flag outdoes them":               {"--approval-mode plan", "", `{"tools":{"approvalMode":"yolo"}}`, "--approval-mode plan ", "plan"},
+		"a flag that allows all outdoes it": {"-y", "", `{"tools":{"approvalMode":"plan"}}`, "-y ", "yolo"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc, dir := newScene(t, halted()...), t.TempDir()
+			settings := filepath.Join(dir, homeName, "settings.json")
+			o := resume.Origin{Cwd: dir, Args: strings.Fields(c.line), ArgsSeen: true}
+			agenttest.Write(t, settings, c.before)
+			o.Settings = sc.agent.SettingsAt(o)
+			if c.later != "" {
+				agenttest.Write(t, settings, c.later)
+			}
+			got := strings.Join(sc.arguments(t, o), " ")
+			require.Equal(t, "--resume "+sessionA+" --model gemini-2.5-pro "+c.want+"-p continue", strings.Replace(got, "--yolo false ", "", 1))
+			require.Equal(t, c.mode, sc.plan(t, "continue").Run.Permission.Mode)
+		})
+	}
+}
+
 // A signed-in session needs no key, whatever the shell had.
 func TestWhichKeysASessionNeeds(t *testing.T) {
 	sc := newScene(t, halted()...)

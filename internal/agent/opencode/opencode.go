@@ -78,7 +78,7 @@ const rescan = time.Minute
 func (b *brand) make(o agent.Options) (*Agent, error) {
 	a := &Agent{
 		Base: agent.NewBase(agent.About{
-			Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Places: b.places,
+			Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Settings: b.settingsFiles(), Places: b.places,
 		}, o),
 		brand: b,
 		// The plugin runs in the user's processes, so its file is in the user's state directory, even if the service

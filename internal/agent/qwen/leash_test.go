@@ -34,6 +34,18 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 	}
 }
 
+func TestSettingsThatCameLaterDoNotWiden(t *testing.T) {
+	sc, dir := newScene(t, stopped()...), t.TempDir()
+	o := resume.Origin{Cwd: dir, ArgsSeen: true}
+	o.Settings = sc.Agent.SettingsAt(o)
+	agenttest.Write(t, filepath.Join(dir, ".qwen", "settings.json"), `{"tools":{"approvalMode":"yolo"}}`)
+	require.Contains(t, strings.Join(sc.Arguments(t, o), " "), " --approval-mode default ")
+	require.Contains(t, leash.Describe(sc.Plan(t, "continue").Run.Carried.LeftOut), "yolo: the session was started with less: continued in default")
+	o.Settings = sc.Agent.SettingsAt(o)
+	require.NotContains(t, strings.Join(sc.Arguments(t, o), " "), "--approval-mode", "they were there")
+	require.False(t, sc.Plan(t, "continue").Run.AskMode)
+}
+
 func TestAKeyOnTheCommandLineIsNotKept(t *testing.T) {
 	sc := newScene(t, stopped()...)
 	kept := flags.Storable([]string{"--openai-api-key", "hunter2"}, false)

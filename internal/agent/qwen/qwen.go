@@ -24,7 +24,7 @@ const Name = "qwen-code"
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "qwen", Is: agent.ProgramOf("qwen", "cli.js index.js", "qwen-code"), ByHand: "--resume",
-		Flags: flags, Variables: variables, Keys: []string{"OPENAI_API_KEY"},
+		Flags: flags, Variables: variables, Settings: settingsFiles, Keys: []string{"OPENAI_API_KEY"},
 	},
 	Title:    "Qwen Code",
 	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress", Switch: "/model"},
@@ -56,7 +56,7 @@ var described = agent.Description{
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
 		Once:        []string{"-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format"},
 		Mode:        "--approval-mode",
-		Modes:       []string{"plan", "default", "auto-edit", "auto", "yolo"},
+		Modes:       modes,
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
 	},

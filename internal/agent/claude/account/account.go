@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
@@ -318,6 +319,23 @@ func (a *Account) Settings(s resume.Session, dir string) (set Settings) {
 		_ = json.Unmarshal(file.data, &set) // a file that cannot be read sets nothing
 	}
 	return set
+}
+
+// Acting returns the settings of a session that make Claude Code act by itself when it starts, and the variable with which they
+// do; empty: none do. They outdo the environment of a run.
+func (a *Account) Acting(s resume.Session, dir string) (file, variable string) {
+	for _, given := range a.allSettings(s, dir) {
+		var set struct {
+			Env map[string]any `json:"env"`
+		}
+		_ = json.Unmarshal(given.data, &set) // a file that cannot be read sets nothing
+		off := func(_ string, value any) bool { return slices.Contains([]string{"", "0", "false"}, fmt.Sprint(value)) }
+		maps.DeleteFunc(set.Env, off)
+		if names := startup.Variables.Acting(slices.Collect(maps.Keys(set.Env))); len(names) > 0 {
+			return given.file, names[0]
+		}
+	}
+	return "", ""
 }
 
 // servers returns the settings that name MCP servers of a session. Claude Code starts them or

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,7 +89,7 @@ func (b *box) screenAtSeat() string {
 	window, err := shellpty.Find([]string{shellpty.Variable + "=" + sockets[0]})
 	require.NoError(b.t, err)
 	screen, _ := window.Screen(context.Background()) // also when the test is over
-	return screen
+	return regexp.MustCompile(`\x1b\[[\d;]*m`).ReplaceAllString(screen, "")
 }
 
 // at is a situation in a resumed shell at a seat.

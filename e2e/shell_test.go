@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,7 @@ func (p *pane) sameAsTmux(n int) {
 		}
 		got, err = window.Screen(p.b.t.Context())
 		require.NoError(p.b.t, err)
+		got = regexp.MustCompile(`\x1b\[[\d;]*m`).ReplaceAllString(got, "")
 		if want == got && want == p.screen() {
 			return
 		}

@@ -233,7 +233,7 @@ func (s *Shell) answer(q shellpty.Question) shellpty.Answer {
 	s.keyboard.Unlock()
 	if q.Screen {
 		s.display.Lock()
-		a.Screen = s.screen.Text()
+		a.Screen = s.screen.Styled()
 		s.display.Unlock()
 	}
 	return a

@@ -81,7 +81,8 @@ type Window interface {
 	// program in it.
 	Facts(context.Context) (Facts, error)
 
-	// Screen returns the text in the window, one line per row.
+	// Screen returns the text in the window, one line per row. Where the window tells what is dim or inverse,
+	// the text has the sequences for that, and perhaps those for colours and links.
 	Screen(context.Context) (string, error)
 
 	// Write types one line of plain text, Press presses keys: all at once, with no key of a person
@@ -168,7 +169,7 @@ func weight(err error) int {
 // String names the terminal for people.
 func (p *Pane) String() string { return p.window.String() }
 
-// Screen returns the text in the terminal, one line per row.
+// Screen returns the text in the terminal, as Window.Screen does.
 func (p *Pane) Screen(ctx context.Context) (string, error) { return p.window.Screen(ctx) }
 
 // Quiet returns ErrInUse if a person has pressed a key a moment ago. From then on Type and Press

@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/shellinit":             {"internal/atomicfile"},
 	"internal/terminal":              {"internal/peer", "internal/procfs", "internal/resume"},
-	"internal/shell":                 {"internal/lazy", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
+	"internal/shell":                 {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
 	"internal/terminal/kittytest":    {},                                                          // for tests alone
 	"internal/terminal/screentest":   {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"resumed/internal/terminal/kittytest"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/terminaltest"
+	"resumed/internal/terminal/vtscreen"
 )
 
 // talkAtSeat starts the agent on a new session in a resumed shell, in a terminal into which only a person
@@ -28,16 +28,21 @@ func (b *box) talkAtSeat(prompt string) *pane {
 	argv = append([]string{daemon, "shell", filepath.Join(b.bin, argv[0])}, argv[1:]...)
 	env := append(b.env(), "PWD="+b.work)
 	if b.seat == "xterm" {
-		argv = append([]string{"xterm", "-geometry", "140x45+0+0", "-fn", "fixed", "-e"}, argv...)
+		argv = append([]string{"xterm", "-geometry", "140x45+0+0", "-fn", "fixed", "-l", "-lf", b.path("shown"), "-e"}, argv...)
 		env = append(env, b.atXterm())
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Dir = env, b.work
 	person := terminaltest.Open(b.t, cmd)
-	go func() { _, _ = io.Copy(io.Discard, person) }()
+	shown := io.Discard
 	if b.seat == "pty" {
 		b.types = func(keys string) { _, _ = person.WriteString(keys) }
+		file, err := os.Create(b.path("shown"))
+		require.NoError(b.t, err)
+		b.t.Cleanup(func() { _ = file.Close() })
+		shown = file
 	}
+	go func() { _, _ = io.Copy(shown, person) }()
 	b.t.Cleanup(func() {
 		if b.t.Failed() {
 			b.t.Logf("screen:\n%s", b.screenAtSeat())
@@ -79,16 +84,15 @@ func (b *box) shells() []shellpty.Running {
 	return shellpty.All(b.t.Context(), b.path("runtime", "resumed", "shells"))
 }
 
-// screenAtSeat is what the daemon would read of the resumed shell; "": there is none.
+// screenAtSeat is what the person sees.
 func (b *box) screenAtSeat() string {
-	sockets, _ := filepath.Glob(b.path("runtime", "resumed", "shells", "*.sock")) // errs on a bad pattern only
-	if len(sockets) == 0 {
-		return ""
+	shown, _ := os.ReadFile(b.path("shown")) // it may not be there yet
+	screen := vtscreen.New(120, 40)
+	if b.seat == "xterm" {
+		screen = vtscreen.New(140, 45)
 	}
-	window, err := shellpty.Find([]string{shellpty.Variable + "=" + sockets[0]})
-	require.NoError(b.t, err)
-	screen, _ := window.Screen(context.Background()) // also when the test is over
-	return screen
+	_, _ = screen.Write(shown)
+	return screen.Text()
 }
 
 // at is a situation in a resumed shell at a seat.

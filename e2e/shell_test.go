@@ -2,14 +2,18 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agenttest"
+	"resumed/internal/control"
 	"resumed/internal/limit"
 	"resumed/internal/terminal/shellpty"
 )
@@ -30,9 +34,20 @@ var (
 		b.shell, b.backoff = true, patient
 		p, s, _ := b.stopped(agenttest.Overloaded(), row)
 		require.Equal(t, limit.Overloaded, s.Class)
+		b.inPlaceOfTheDaemon()
 		row.did, row.outcome = "nothing", fmt.Sprintf("%d screens are the same", p.tour())
 	}}
 )
+
+// inPlaceOfTheDaemon stops the daemon and listens on its socket: nobody else is shown the screens of a resumed shell.
+func (b *box) inPlaceOfTheDaemon() {
+	b.t.Helper()
+	require.NoError(b.t, b.proc.Process.Signal(syscall.SIGTERM))
+	_ = b.proc.Wait()
+	listener, err := net.Listen("unix", b.path("runtime", "resumed", control.SocketName))
+	require.NoError(b.t, err)
+	b.t.Cleanup(func() { _ = listener.Close() })
+}
 
 // tour goes through the screens of Claude Code and compares what the daemon would read with what tmux
 // shows. It returns how many there were.
@@ -78,6 +93,7 @@ func (p *pane) sameAsTmux(n int) {
 		}
 		got, err = window.Screen(p.b.t.Context())
 		require.NoError(p.b.t, err)
+		got = regexp.MustCompile(`\x1b\[[\d;]*m`).ReplaceAllString(got, "")
 		if want == got && want == p.screen() {
 			return
 		}

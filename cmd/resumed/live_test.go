@@ -169,6 +169,9 @@ func TestASessionThatLives(t *testing.T) {
 		}
 	}
 	overload := func(b *liveBox) { b.overloaded() }
+	serverError := func(b *liveBox) {
+		b.limited(map[string]any{"error": "server_error", "apiErrorStatus": 500}, "API Error: 500 Internal server error. This is a server-side issue, usually temporary — try again in a moment.")
+	}
 	var said sentences
 	t.Cleanup(func() { said.sameAs(t, "testdata/live.golden") }) // after all subtests
 	for name, c := range map[string]struct {
@@ -180,9 +183,19 @@ func TestASessionThatLives(t *testing.T) {
 		runs    int    // commands that were run
 		keeps   bool   // the screen is stored as evidence
 		pending bool   // it is checked again
+		told    bool   // a person must act there: status does not say that it continues by itself
 	}{
 		"an idle prompt after an error is typed into": {
 			live: show(nil), stop: overload, state: resume.Watching, keys: "continue\r",
+		},
+		"a hint in the input field is no draft": {
+			live: show(func(s *standIn) { s.Screen = "hint-accessibility" }), stop: overload, state: resume.Watching, keys: "continue\r",
+		},
+		"nor in a terminal that has not the focus": {
+			live: show(func(s *standIn) { s.Screen = "hint-unfocused" }), stop: serverError, state: resume.Watching, keys: "continue\r",
+		},
+		"nor one without colours": {
+			live: show(func(s *standIn) { s.Screen = "hint-no-colour" }), stop: overload, state: resume.Watching, keys: "continue\r",
 		},
 		"the limit's menu is closed by Escape first": {
 			live: show(func(s *standIn) {
@@ -218,7 +231,7 @@ func TestASessionThatLives(t *testing.T) {
 				b.write(".claude/settings.json", `{"editorMode":"vim"}`)
 				show(func(s *standIn) { s.Screen = "vim-normal" })(b)
 			},
-			stop: overload, state: resume.Waiting, why: "vim's NORMAL mode", pending: true,
+			stop: overload, state: resume.Waiting, why: "vim's NORMAL mode", pending: true, told: true,
 		},
 		"a menu that does not close is left": {
 			live:  show(func(s *standIn) { s.Screen, s.Status = "usage-weekly-menu", "waiting" }),
@@ -237,7 +250,7 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a dialog that is open is told of": {
 			live: show(func(s *standIn) { s.Screen, s.Status = "dialog-model", "waiting" }), stop: overload,
-			state: resume.Waiting, why: "a dialog is open in its terminal (Select model)", pending: true,
+			state: resume.Waiting, why: "a dialog is open in its terminal (Select model)", pending: true, told: true,
 		},
 		"what /model left on the screen does not matter": {
 			live: show(func(s *standIn) { s.Screen = "529-then-model" }), stop: overload, state: resume.Watching, keys: "continue\r",
@@ -252,7 +265,7 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a draft is never touched": {
 			live: show(func(s *standIn) { s.Draft = "wait, I" }), stop: overload,
-			state: resume.Waiting, why: "nobody sent", pending: true,
+			state: resume.Waiting, why: "send it or clear it there, and the prompt is typed; resumed cannot type there", pending: true, told: true,
 		},
 		"a process that works is left": {
 			live: show(func(s *standIn) { s.Status = "busy" }), stop: overload,
@@ -396,6 +409,11 @@ func TestASessionThatLives(t *testing.T) {
 			})
 			why, _, _ := strings.Cut(s.Reason, "; provider overloaded: ") // a reason before the due time also names the cause
 			said.add(name, b.impersonal(why, 0))
+			if c.told {
+				require.NotEmpty(t, s.Unreached)
+				out, _, _ := b.run("status", liveID)
+				require.Contains(t, out, "Can it be reached? → it is open in a process that cannot be given the prompt; ")
+			}
 			require.Equal(t, c.keys, b.keys())
 			require.Equal(t, c.runs, strings.Count(b.read("runs"), "\n"))
 			require.Equal(t, c.keeps, b.evidence() != "")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
+	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/execrun"
 	"resumed/internal/hint"
@@ -109,9 +111,21 @@ func (c *cli) shell(ctx context.Context, argv []string, inTmux bool) error {
 	}
 	leader := exec.Command(self, append([]string{leadShell, program}, argv...)...)
 	return finished(shell.Run(shell.Options{
-		Program: argv[0], Leader: leader, Dir: shellsDir(), Record: recordStarts,
-		Warn: func(err error) { fmt.Fprintf(c.err, "resumed: the daemon cannot type here: %v\n", err) },
+		Program: argv[0], Leader: leader, Dir: shellsDir(), Record: recordStarts, Daemons: daemons(dirs.Sockets(os.Getenv)),
+		Warn: func(err error) { fmt.Fprintln(c.err, "resumed:", sanitize.Line(err.Error())) },
 	}))
+}
+
+// daemons returns a function that connects to those of these places where a daemon listens.
+func daemons(places []string) func() []net.Conn {
+	return func() (conns []net.Conn) {
+		for _, dir := range places {
+			if conn, err := control.Dial(context.Background(), dir); err == nil {
+				conns = append(conns, conn)
+			}
+		}
+		return conns
+	}
 }
 
 func recordStarts(pids []int) (found bool) {

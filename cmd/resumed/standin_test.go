@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -153,6 +154,8 @@ func (s *standIn) leave() {
 	os.Exit(129)
 }
 
+var colours = regexp.MustCompile(`\x1b\[[\d;]*m`)
+
 func (s *standIn) draw() {
 	data, err := os.ReadFile(filepath.Join(s.Screens, s.Screen+".txt"))
 	if err != nil {
@@ -165,12 +168,14 @@ func (s *standIn) draw() {
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range slices.Backward(lines) {
-		if strings.HasPrefix(line, "❯") { // the last one is the composer's
-			lines[i] = "❯\u00a0" + s.Draft
+		if strings.HasPrefix(colours.ReplaceAllString(line, ""), "❯") { // the last one is the composer's
+			if s.Draft != "" { // an empty one may show a hint
+				lines[i] = "\x1b[m❯\u00a0" + s.Draft
+			}
 			break
 		}
 	}
-	fmt.Print("\x1b[2J\x1b[H" + strings.Join(lines, "\r\n"))
+	fmt.Print("\x1b[m\x1b[2J\x1b[H" + strings.Join(lines, "\r\n"))
 }
 
 func (s *standIn) register() {

@@ -36,7 +36,7 @@ type Client struct{ http http.Client }
 // NewClient returns a client of the daemon with the socket in dir. It connects at the first call.
 func NewClient(dir string) *Client {
 	return &Client{http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, dir) },
 	}}}
 }
 

@@ -176,11 +176,12 @@ func socketPath(dir string) (path string, release func(), err error) {
 
 // IsRunning reports whether a daemon listens on the socket in dir.
 func IsRunning(dir string) bool {
-	conn, err := dial(context.Background(), dir)
+	conn, err := Dial(context.Background(), dir)
 	return err == nil && conn.Close() == nil // nothing was sent
 }
 
-func dial(ctx context.Context, dir string) (net.Conn, error) {
+// Dial connects to the socket in dir, if a daemon listens there.
+func Dial(ctx context.Context, dir string) (net.Conn, error) {
 	path, release, err := socketPath(dir)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +44,13 @@ func TestMain(m *testing.M) {
 		self := exec.Command(os.Args[0], append([]string{leadArg}, os.Args[3:]...)...)
 		code, err := shell.Run(shell.Options{
 			Program: "field", Leader: self, Dir: os.Args[2], Warn: func(err error) { panic(err) }, Record: func([]int) bool { return true },
+			Daemons: func() []net.Conn {
+				conn, err := net.Dial("unix", filepath.Join(os.Args[2], daemonSocket))
+				if err != nil {
+					panic(err)
+				}
+				return []net.Conn{conn}
+			},
 		})
 		if err != nil {
 			panic(err)
@@ -72,6 +80,9 @@ const (
 	shellArg = "shell"
 	leadArg  = "lead"
 )
+
+// daemonSocket is where the test listens, as the daemon does.
+const daemonSocket = "daemon"
 
 // racesEnv says how many tries there are in each terminal; make soak makes a hundred, and without it there
 // is one.
@@ -202,6 +213,9 @@ func inScreen(r *race, dir string, env []string) (pid int) {
 
 // inShell starts the program in a resumed shell, in the person's own terminal.
 func inShell(r *race, dir string, env []string) (pid int) {
+	listener, err := net.Listen("unix", filepath.Join(dir, daemonSocket))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = listener.Close() })
 	cmd := exec.Command(os.Args[0], shellArg, dir, os.Args[0], r.now().Transcript)
 	cmd.Env = env
 	person := terminaltest.Open(r.t, cmd)
@@ -216,7 +230,6 @@ func inShell(r *race, dir string, env []string) (pid int) {
 	})
 	r.t.Cleanup(func() { r.close() })
 	var window terminal.Window
-	var err error
 	require.Eventually(r.t, func() bool {
 		window, err = shellpty.Find([]string{fmt.Sprintf("%s=%s/%d.sock", shellpty.Variable, dir, cmd.Process.Pid)})
 		if err == nil {

@@ -104,6 +104,37 @@ func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 	})
 }
 
+// A person may be about to send a draft: one that is still there at the third look is reported, and stays so until it is
+// gone.
+func TestADraftThatNobodySendsIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &field{text: "wait, I"}
+		w := inField(t, f)
+		f.transcript = w.session.Transcript
+		draft := "not sent: there is a draft in its input field that nobody sent; resumed looks again before it tells you (look %d of 3)"
+		told := fmt.Sprintf("not sent: open in its terminal: send it or clear it there, and the prompt is typed; resumed cannot type there (process %d): "+
+			"there is a draft in its input field that nobody sent", w.agent.owner.PID)
+		require.Equal(t, fmt.Sprintf(draft, 1), last(w.act()))
+		require.Equal(t, fmt.Sprintf(draft, 2), last(w.actAgain()))
+		f.text = "wait, I want"
+		require.Equal(t, fmt.Sprintf(draft, 1), last(w.actAgain()), "a person is at it")
+		require.Equal(t, fmt.Sprintf(draft, 2), last(w.actAgain()))
+		require.Empty(t, w.now().Unreached)
+		for range 3 {
+			require.Equal(t, told, last(w.actAgain()))
+			now := w.now()
+			require.Equal(t, now.Unreached, strings.TrimPrefix(told, "not sent: "))
+			why, known := w.d.unreached(t.Context(), w.agent, now, *w.agent.owner, w.d.opts.Settings())
+			require.True(t, known)
+			require.Equal(t, now.Unreached, why, "a look at its process does not take it back")
+		}
+		require.Empty(t, f.sent)
+
+		f.text = ""
+		require.Equal(t, "delivered", last(w.actAgain()), "as soon as it is gone")
+	})
+}
+
 func last(events []string) string { return events[len(events)-1] }
 
 // If the screen does not show the text as it was typed, it is not sent.

@@ -171,5 +171,5 @@ func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume
 	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
 		return settings.outOfReach(owner, refusal.Advice(plan.Type.Program)), true
 	}
-	return "", true
+	return d.tracker.blocked(session.Key), true
 }

@@ -36,13 +36,17 @@ func livePlan(ctx context.Context, a agent.Planner, session resume.Session, owne
 	}
 }
 
-// outOfReach is the reason for a session that is open in a terminal that cannot be typed into. The
-// place and the advice come first, because a narrow line has room only for them; then the reason.
+// outOfReach is the reason for a session that is open in a terminal that cannot be typed into.
 func (s Settings) outOfReach(owner resume.Owner, why string) string {
 	helps := "continue there, or quit it and resumed continues it"
 	if s.leavesClosed() {
 		helps = "continue there (if you quit it, resumed leaves it to you)"
 	}
+	return cannotType(owner, helps, why)
+}
+
+// cannotType is that reason. The place and the advice come first, because a narrow line has room only for them.
+func cannotType(owner resume.Owner, helps, why string) string {
 	return fmt.Sprintf("%s: %s; resumed cannot type there (process %d): %s", place(owner), helps, owner.PID, why)
 }
 

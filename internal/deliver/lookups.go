@@ -16,7 +16,7 @@ import (
 func (d *Deliverer) Changed(c resume.Change) {
 	d.tracker.follow(c.After)
 	if !c.After.Interrupted() {
-		d.tracker.countScreen(c.After.Key, false)
+		d.tracker.countScreen(c.After.Key, obstacle{})
 	}
 	_, moves := c.Event.(resume.Progressed)
 	if isOccasion(c) && !(moves && d.tracker.missedRecently(c.After.Key, c.At)) {

@@ -21,18 +21,18 @@ type tracker struct {
 	running    sync.Map // commands, by mark
 	agentsSeen sync.Map // agents of which a task was due since the daemon started
 
-	mu             sync.Mutex               // guards everything that follows
-	unknownScreens map[resume.Key]int       // how often in a row the screen was not recognised
-	lookups        map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
-	missed         map[resume.Key]time.Time // when the process of a session was not found
-	questions      map[resume.Key]question  // what hooks told since the last look
-	open           map[resume.Key]bool      // sessions that are stopped and open in a process, or work unattended; true: it was seen alive since the daemon started
+	mu        sync.Mutex               // guards everything that follows
+	screens   map[resume.Key]screen    // of sessions into which nothing could be typed
+	lookups   map[resume.Key]bool      // sessions to look up the process of; true: read the size of the context too
+	missed    map[resume.Key]time.Time // when the process of a session was not found
+	questions map[resume.Key]question  // what hooks told since the last look
+	open      map[resume.Key]bool      // sessions that are stopped and open in a process, or work unattended; true: it was seen alive since the daemon started
 }
 
 func newTracker() *tracker {
 	return &tracker{
 		wakeLookups: make(chan struct{}, 1), wakeHolders: make(chan struct{}, 1), hooked: make(chan struct{}, 1),
-		unknownScreens: make(map[resume.Key]int), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time),
+		screens: make(map[resume.Key]screen), lookups: make(map[resume.Key]bool), missed: make(map[resume.Key]time.Time),
 		questions: make(map[resume.Key]question), open: make(map[resume.Key]bool),
 	}
 }
@@ -44,22 +44,55 @@ func wake(loop chan struct{}) {
 	}
 }
 
-// lastScreenLook is how often in a row a screen must not be recognised until that is reported. What
-// covers a terminal for a while (a notice, a dialog that a person reads) is gone by then.
+// lastScreenLook is how often in a row a screen must not be recognised, or show the same draft, until that is
+// reported. What covers a terminal for a while (a notice, a person who thinks) is gone by then.
 const lastScreenLook = 3
 
-// countScreen returns how often in a row the screen was not recognised. The count starts again at
-// lastScreenLook, and when the screen is recognised or the session is no longer stopped.
-func (t *tracker) countScreen(key resume.Key, unknown bool) int {
+// screen is what was in the way when a prompt was to be typed.
+type screen struct {
+	obstacle
+	looks int    // how often in a row
+	told  string // what a person was told about it, if that is a reason that no process gives
+}
+
+// obstacle is what no prompt is typed on: a screen that was not recognised, or a draft.
+type obstacle struct {
+	strange bool
+	draft   string
+}
+
+// countScreen returns how often in a row the same obstacle was there. The count of screens that are not recognised starts
+// again at lastScreenLook; every count does when the session is no longer stopped.
+func (t *tracker) countScreen(key resume.Key, now obstacle) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.unknownScreens[key] + 1
-	if unknown && n < lastScreenLook {
-		t.unknownScreens[key] = n
-	} else {
-		delete(t.unknownScreens, key)
+	s := t.screens[key]
+	if s.obstacle != now {
+		s = screen{obstacle: now}
 	}
-	return n
+	s.looks++
+	if now == (obstacle{}) || now.strange && s.looks >= lastScreenLook {
+		delete(t.screens, key)
+	} else {
+		t.screens[key] = s
+	}
+	return s.looks
+}
+
+// block stores what a person was told about the screen of a session.
+func (t *tracker) block(key resume.Key, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.screens[key]
+	s.told = why
+	t.screens[key] = s
+}
+
+// blocked returns what a person was told about the screen of a session the last time that it was read.
+func (t *tracker) blocked(key resume.Key) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.screens[key].told
 }
 
 // lookUp asks for a lookup of the session's process, and with weigh for the size of its context.

@@ -53,18 +53,37 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 		return t.named(t.refused(err))
 	}
 	sight, notSent := t.look(ctx, func(s agent.ScreenState) bool { return !s.Strange })
-	n := t.tracker.countScreen(t.session.Key, sight.Strange)
+	now := obstacle{strange: sight.Strange}
+	if notSent == nil {
+		now.draft = sight.Draft
+	}
+	n := t.tracker.countScreen(t.session.Key, now)
+	again := func(why string) *resume.NotSent {
+		return tryAgain(fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", why, n, lastScreenLook))
+	}
+	const drafted = "there is a draft in its input field that nobody sent"
 	switch {
-	case notSent != nil && sight.Strange && n < lastScreenLook:
-		notSent.Then = resume.TryAgain
-		notSent.Why = fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", notSent.Why, n, lastScreenLook)
-	case notSent == nil && sight.Draft != "":
-		notSent = tryAgain("there is a draft in its input field that nobody sent")
+	case sight.Strange && n < lastScreenLook:
+		notSent = again(notSent.Why)
+	case now.draft != "" && n < lastScreenLook:
+		notSent = again(drafted)
+	case now.draft != "":
+		return t.blocked(drafted + ": send it or clear it there, and the prompt is typed")
+	case notSent != nil && notSent.Then == resume.Tell:
+		return t.blocked(notSent.Why)
 	case notSent == nil:
 		notSent = t.unchanged(ctx, sight)
 	}
 	t.menu = sight.Menu
 	return t.named(notSent)
+}
+
+// blocked is the verdict on a screen on which only a person can act. What helps is behind the last colon of the reason.
+func (t *typing) blocked(why string) *resume.NotSent {
+	colon := max(0, strings.LastIndex(why, ": "))
+	why = cannotType(*t.owner, strings.TrimPrefix(why[colon:], ": "), why[:colon])
+	t.tracker.block(t.session.Key, why)
+	return &resume.NotSent{Why: why, Owner: t.owner, Then: resume.TellUnreached}
 }
 
 // unchanged looks again, to see whether a person types. Not every terminal tells of keys.

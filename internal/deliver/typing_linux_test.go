@@ -65,7 +65,7 @@ func TestNothingIsTypedWhereAPersonHasWrittenSomething(t *testing.T) {
 	w := newWorld(t)
 	w.composer()
 	w.agent.talk.Type.Judge = func(string) agent.ScreenState { return agent.ScreenState{Draft: "please look at"} }
-	require.Equal(t, []string{"not sent: there is a draft in its input field that nobody sent"}, w.act())
+	require.Equal(t, []string{"not sent: there is a draft in its input field that nobody sent; resumed looks again before it tells you (look 1 of 3)"}, w.act())
 	require.Equal(t, "limit\n", w.transcript())
 	require.Equal(t, w.agent.owner, w.now().Owner, "status shows who holds it")
 }

@@ -132,7 +132,7 @@ const (
 	Park                          // waiting does not help: a person must act
 	ParkUnseen                    // its start was not seen, or Shows is set: a person must say that it may continue
 	Tell                          // it is tried again, and reported to a person once
-	TellUnreached                 // the same; the process that has it open accepts no prompt as long as it lives
+	TellUnreached                 // the same; the process that has it open cannot be given a prompt until a person acts there
 	UserClosed                    // its user has just closed it
 	UserLeft                      // its user has left it for an empty session
 	NeedsOrder                    // it is tried again; the person's order was given without knowing this, and no longer counts

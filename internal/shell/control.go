@@ -86,6 +86,7 @@ func (s *Shell) suspend() {
 func Lead(program string, argv []string) (code int, err error) {
 	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
 	before, _ := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ)
+	adopt()
 	agent, err := os.StartProcess(program, argv, &os.ProcAttr{Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}})
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", program, err)
@@ -97,7 +98,7 @@ func Lead(program string, argv []string) (code int, err error) {
 	}
 	signal.Ignore(syscall.SIGHUP, syscall.SIGTTOU) // not before: the agent would inherit it
 	for {
-		status, err := waitFor(agent.Pid)
+		status, err := waitFor(agent.Pid, -1) // this process has those that lost their parents too
 		switch {
 		case err != nil:
 			return 0, fmt.Errorf("wait for %s: %w", program, err)

@@ -4,7 +4,9 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"resumed/internal/lazy"
+	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
@@ -40,6 +43,7 @@ type Shell struct {
 	leader  int           // the first process there, which starts the agent
 	passed  atomic.Int64  // how often output was read and then shown, twice: it is odd in between
 	moved   chan struct{} // there was output
+	gate    *gate         // says who may read and type
 
 	keyboard sync.Mutex // guards what follows, and keeps keys of the person and of the daemon apart
 	keys     int        // how often the person has typed
@@ -54,7 +58,11 @@ type Options struct {
 	Program string      // the name of the command
 	Leader  *exec.Cmd   // calls Lead for the command
 	Dir     string      // of the socket
-	Warn    func(error) // is called if there is no socket: the command runs all the same
+	Warn    func(error) // is called if there is no socket: the command runs all the same; and when it has ended, if a process was refused
+
+	// Daemons returns new connections to the sockets on which the daemon may listen, wherever the shell's own
+	// variables say. No others can read the screen and type.
+	Daemons func() []net.Conn
 
 	// Record is called with the processes in the terminal, a moment after output. It returns false if it
 	// should be called again soon.
@@ -64,7 +72,7 @@ type Options struct {
 // Run runs a command until it ends, in the terminal that is the standard input and output, and returns
 // its exit code.
 func Run(o Options) (code int, err error) {
-	s := &Shell{program: o.Program, in: os.Stdin, out: os.Stdout, moved: make(chan struct{}, 1)}
+	s := &Shell{program: o.Program, in: os.Stdin, out: os.Stdout, moved: make(chan struct{}, 1), gate: &gate{daemons: o.Daemons}}
 	if s.modes, err = term.GetState(int(s.in.Fd())); err != nil {
 		return 0, fmt.Errorf("read the modes of the terminal: %w", err)
 	}
@@ -82,7 +90,7 @@ func Run(o Options) (code int, err error) {
 	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	listener, err := shellpty.Listen(o.Dir)
 	if err != nil {
-		o.Warn(err)
+		o.Warn(fmt.Errorf("the daemon cannot type here: %w", err))
 	} else {
 		defer listener.Close()
 		leader.Env = append(os.Environ(), shellpty.Variable+"="+listener.Addr().String())
@@ -97,7 +105,12 @@ func Run(o Options) (code int, err error) {
 	}
 	go s.record(o.Record)
 	s.raw()
-	defer s.restore()
+	defer func() {
+		s.restore()
+		if refused := s.gate.report(); refused != "" {
+			o.Warn(errors.New(refused))
+		}
+	}()
 	defer s.followSignals()() // before the modes are restored: it may change them
 	go s.passKeys()
 	shown := make(chan struct{})
@@ -106,6 +119,9 @@ func Run(o Options) (code int, err error) {
 		s.passOutput()
 	}()
 	code = s.wait()
+	if listener != nil {
+		_ = listener.Close() // what the agent left behind is no longer below this process
+	}
 	s.drain(shown)
 	if code > codeSignal {
 		_, _ = s.out.WriteString(usualModes)
@@ -123,7 +139,7 @@ const usualModes = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[
 // wait waits until the agent ends. If the agent stops, this process stops too, for the person's shell.
 func (s *Shell) wait() (code int) {
 	for {
-		status, err := waitFor(s.leader)
+		status, err := waitFor(s.leader, s.leader)
 		switch {
 		case err != nil:
 			return codeSignal
@@ -137,9 +153,12 @@ func (s *Shell) wait() (code int) {
 	}
 }
 
-func waitFor(pid int) (status syscall.WaitStatus, err error) {
+// waitFor waits for a process among others, -1 for all.
+func waitFor(pid, among int) (syscall.WaitStatus, error) {
 	for {
-		if _, err = syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != syscall.EINTR {
+		var status syscall.WaitStatus
+		ended, err := syscall.Wait4(among, &status, syscall.WUNTRACED, nil)
+		if err != nil && err != syscall.EINTR || ended == pid {
 			return status, err
 		}
 	}
@@ -214,26 +233,35 @@ func (s *Shell) gone() bool {
 	return err != nil
 }
 
-func (s *Shell) answer(q shellpty.Question) shellpty.Answer {
+func (s *Shell) answer(caller *peer.Held, q shellpty.Question) shellpty.Answer {
 	a := shellpty.Answer{PID: s.leader, TTY: s.tty, Program: filepath.Base(s.program)}
+	if q.Empty() {
+		return a
+	}
+	if err := s.gate.check(caller); err != nil {
+		a.Refused = err.Error()
+		return a
+	}
+	keys, err := q.Bytes()
 	s.keyboard.Lock()
 	if !s.lastKey.IsZero() {
 		a.LastKey = s.lastKey.UnixNano()
 	}
 	a.Keys = s.keys
 	switch {
-	case q.Type == "":
-	case q.IfKeys != nil && *q.IfKeys != s.keys:
+	case err != nil || keys == "":
+	case *q.IfKeys != s.keys:
 		a.InUse = true
 	default:
-		if _, err := s.pty.WriteString(q.Type); err != nil {
-			a.Failed = "type for the daemon: " + err.Error()
-		}
+		_, err = s.pty.WriteString(keys)
 	}
 	s.keyboard.Unlock()
+	if err != nil {
+		a.Failed = "type for the daemon: " + err.Error()
+	}
 	if q.Screen {
 		s.display.Lock()
-		a.Screen = s.screen.Text()
+		a.Screen = s.screen.Styled()
 		s.display.Unlock()
 	}
 	return a
@@ -271,6 +299,6 @@ func (s *Shell) processes() (pids []int) {
 
 // Needless reports whether the daemon can type into the terminal of this process as it is.
 func Needless(ctx context.Context) bool {
-	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Find, gnuscreen.Find, shellpty.Find, kitty.Find)
+	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Find, gnuscreen.Find, shellpty.FindPlain, kitty.Find)
 	return err == nil
 }

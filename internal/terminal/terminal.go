@@ -81,7 +81,8 @@ type Window interface {
 	// program in it.
 	Facts(context.Context) (Facts, error)
 
-	// Screen returns the text in the window, one line per row.
+	// Screen returns the text in the window, one line per row. Where the window tells what is dim or inverse,
+	// the text has the sequences for that, and perhaps those for colours and links.
 	Screen(context.Context) (string, error)
 
 	// Write types one line of plain text, Press presses keys: all at once, with no key of a person
@@ -168,7 +169,7 @@ func weight(err error) int {
 // String names the terminal for people.
 func (p *Pane) String() string { return p.window.String() }
 
-// Screen returns the text in the terminal, one line per row.
+// Screen returns the text in the terminal, as Window.Screen does.
 func (p *Pane) Screen(ctx context.Context) (string, error) { return p.window.Screen(ctx) }
 
 // Quiet returns ErrInUse if a person has pressed a key a moment ago. From then on Type and Press
@@ -204,7 +205,7 @@ func (p *Pane) mayType(ctx context.Context) (mark string, err error) {
 
 // Type types the text and nothing after it. It proves the terminal again.
 func (p *Pane) Type(ctx context.Context, text string) error {
-	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+	if !IsPlainLine(text) {
 		return fmt.Errorf("type into %s: only one line of plain text can be typed", p)
 	}
 	mark, err := p.mayType(ctx)
@@ -242,8 +243,22 @@ func (p *Pane) TakeBack(ctx context.Context, text string) error {
 	if _, err := p.prove(ctx); err != nil {
 		return err
 	}
-	deletes := slices.Repeat([]Key{Delete}, len([]rune(text)))
-	return p.window.Press(ctx, "", slices.Concat([]Key{LineStart}, deletes, []Key{LineEnd})...)
+	return p.window.Press(ctx, "", takeBack(len([]rune(text)))...)
+}
+
+// takeBack are the keys that delete the first characters of a line.
+func takeBack(characters int) []Key {
+	return slices.Concat([]Key{LineStart}, slices.Repeat([]Key{Delete}, characters), []Key{LineEnd})
+}
+
+// IsPlainLine reports whether a text may be typed: it has no keys in it that would do something.
+func IsPlainLine(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
+}
+
+// IsPressed reports whether these keys are ever pressed together.
+func IsPressed(keys []Key) bool {
+	return slices.Equal(keys, []Key{Enter}) || slices.Equal(keys, []Key{Escape}) || len(keys) > 2 && slices.Equal(keys, takeBack(len(keys)-2))
 }
 
 // prove returns no error if keys typed into the window reach the process: it descends from the

@@ -23,15 +23,23 @@ import (
 // Variable is the environment variable by which an agent tells the path of the socket.
 const Variable = "RESUMED_SHELL"
 
-type window struct{ socket string }
+type window struct {
+	socket string
+	looks  bool // it asks only what every process of the user is told
+}
 
-// Find returns the terminal that the environment of a process names, or nil.
-func Find(environ []string) (terminal.Window, error) {
+// Find returns the terminal that the environment of a process names, or nil. Only the daemon can use it.
+func Find(environ []string) (terminal.Window, error) { return find(environ, false) }
+
+// FindPlain is Find for other processes: Facts does not tell when a person has typed, and nothing else can be used.
+func FindPlain(environ []string) (terminal.Window, error) { return find(environ, true) }
+
+func find(environ []string, looks bool) (terminal.Window, error) {
 	socket := procfs.Variable(environ, Variable)
 	if !filepath.IsAbs(socket) {
 		return nil, nil
 	}
-	return &window{socket}, nil
+	return &window{socket, looks}, nil
 }
 
 func (*window) Kind() string { return "resumed shell" }
@@ -40,7 +48,7 @@ func (w *window) String() string { return "the resumed shell at " + w.socket }
 
 // Facts asks for the first process, the terminal and the last key.
 func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
-	a, err := w.ask(ctx, Question{})
+	a, err := w.ask(ctx, Question{Input: !w.looks})
 	if err != nil {
 		return terminal.Facts{}, err
 	}
@@ -62,27 +70,39 @@ func (w *window) Screen(ctx context.Context) (string, error) {
 }
 
 // Write types a line.
-func (w *window) Write(ctx context.Context, text, mark string) error { return w.send(ctx, text, mark) }
+func (w *window) Write(ctx context.Context, text, mark string) error {
+	return w.send(ctx, Question{Text: text}, mark)
+}
 
 // Press presses keys.
 func (w *window) Press(ctx context.Context, mark string, keys ...terminal.Key) error {
-	return w.send(ctx, terminal.Bytes(keys...), mark)
+	return w.send(ctx, Question{Press: keys}, mark)
 }
 
-func (w *window) send(ctx context.Context, text, mark string) error {
-	q := Question{Type: text}
-	if mark != "" {
-		keys, err := strconv.Atoi(mark)
+// tries is how often keys are sent that a person's keys may go before: nobody types that fast.
+const tries = 100
+
+func (w *window) send(ctx context.Context, q Question, mark string) error {
+	for n := 1; ; n++ {
+		before, err := strconv.Atoi(mark)
+		if mark == "" {
+			var a Answer
+			a, err = w.ask(ctx, Question{Input: true})
+			before = a.Keys
+		}
 		if err != nil {
 			return fmt.Errorf("type into %s: %w", w, err)
 		}
-		q.IfKeys = &keys
+		q.IfKeys = &before
+		switch a, err := w.ask(ctx, q); {
+		case err != nil:
+			return err
+		case !a.InUse:
+			return nil
+		case mark != "" || n == tries:
+			return terminal.ErrInUse
+		}
 	}
-	a, err := w.ask(ctx, q)
-	if err == nil && a.InUse {
-		return terminal.ErrInUse
-	}
-	return err
 }
 
 // Running is a `resumed shell` that runs.
@@ -97,7 +117,7 @@ func All(ctx context.Context, dir string) []Running {
 	sockets, _ := filepath.Glob(filepath.Join(dir, "*"+socketSuffix)) // the pattern is valid
 	var all []Running
 	for _, socket := range sockets {
-		a, err := (&window{socket}).ask(ctx, Question{})
+		a, err := (&window{socket: socket}).ask(ctx, Question{})
 		if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && refusal.Gone {
 			_ = os.Remove(socket)
 		}
@@ -112,19 +132,40 @@ const (
 	// callTimeout bounds one question. A shell that is suspended does not answer.
 	callTimeout = 5 * time.Second
 
-	// longestMessage is far more than a screen.
-	longestMessage = 16 << 20
+	// longestAnswer and longestQuestion are far more than a screen and a prompt.
+	longestAnswer   = 16 << 20
+	longestQuestion = 64 << 10
 
 	socketSuffix = ".sock"
 )
 
-// Question is what the daemon asks: one JSON object on a connection.
+// Question is one JSON object on a connection. Every process of the user may ask an empty one; all that it can have
+// in it is for the daemon alone.
 type Question struct {
-	Screen bool   `json:"screen,omitempty"`
-	Type   string `json:"type,omitempty"` // bytes for the agent
+	Input  bool           `json:"input,omitempty"` // when a person has typed
+	Screen bool           `json:"screen,omitempty"`
+	Text   string         `json:"text,omitempty"`  // a line of plain text to type,
+	Press  []terminal.Key `json:"press,omitempty"` // or keys to press
 
-	// IfKeys is the number of Answer.Keys: if a person has typed since, nothing is typed.
+	// IfKeys is the number of Answer.Keys: if a person has typed since, nothing is typed. Without it nothing is, either.
 	IfKeys *int `json:"if_keys,omitempty"`
+}
+
+// Empty reports whether there is nothing in it for the daemon alone.
+func (q Question) Empty() bool { return !q.Input && !q.Screen && q.Text == "" && len(q.Press) == 0 }
+
+// Bytes returns what the question types: nothing that is not typed for a resume.
+func (q Question) Bytes() (string, error) {
+	switch {
+	case q.Text == "" && len(q.Press) == 0:
+		return "", nil
+	case q.IfKeys == nil:
+		return "", errors.New("the number of the person's keys is missing")
+	case q.Text != "" && (len(q.Press) > 0 || !terminal.IsPlainLine(q.Text)), len(q.Press) > 0 && !terminal.IsPressed(q.Press):
+		return "", errors.New("only one line of plain text, Enter and Escape can be typed")
+	default:
+		return q.Text + terminal.Bytes(q.Press...), nil
+	}
 }
 
 // Answer is the answer, on the same connection.
@@ -135,8 +176,9 @@ type Answer struct {
 	Keys    int    `json:"keys"`               // how often a person has typed
 	LastKey int64  `json:"last_key,omitempty"` // when, in nanoseconds since 1970; 0: never
 	Screen  string `json:"screen,omitempty"`
-	InUse   bool   `json:"in_use,omitempty"` // nothing was typed, because a person types
-	Failed  string `json:"failed,omitempty"` // why it could not be typed
+	InUse   bool   `json:"in_use,omitempty"`  // nothing was typed, because a person types
+	Refused string `json:"refused,omitempty"` // why the process that asks is not taken for the daemon
+	Failed  string `json:"failed,omitempty"`  // why it could not be typed
 }
 
 func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
@@ -149,11 +191,13 @@ func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	if err = json.NewEncoder(conn).Encode(q); err == nil {
-		err = json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&a)
+		err = json.NewDecoder(io.LimitReader(conn, longestAnswer)).Decode(&a)
 	}
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case err == nil && a.Refused != "":
+		return a, &terminal.Refusal{Why: "the resumed shell there takes keys from the daemon alone: " + a.Refused}
 	case err == nil && a.Failed != "":
 		err = errors.New(a.Failed)
 	}
@@ -183,8 +227,9 @@ func Listen(dir string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers questions of the same user until the listener is closed.
-func Serve(listener net.Listener, answer func(Question) Answer) {
+// Serve answers questions of the same user until the listener is closed. The caller is nil if it has ended, or
+// cannot be seen.
+func Serve(listener net.Listener, answer func(caller *peer.Held, q Question) Answer) {
 	for {
 		conn, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -198,9 +243,11 @@ func Serve(listener net.Listener, answer func(Question) Answer) {
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(callTimeout))
 			var q Question
+			caller, _ := peer.Hold(conn.(*net.UnixConn)) // the error is the same to everybody
+			defer caller.Close()
 			uid, err := peer.UID(conn.(*net.UnixConn))
-			if err == nil && uid == os.Getuid() && json.NewDecoder(io.LimitReader(conn, longestMessage)).Decode(&q) == nil {
-				_ = json.NewEncoder(conn).Encode(answer(q))
+			if err == nil && uid == os.Getuid() && json.NewDecoder(io.LimitReader(conn, longestQuestion)).Decode(&q) == nil {
+				_ = json.NewEncoder(conn).Encode(answer(caller, q))
 			}
 		}()
 	}

@@ -1,6 +1,7 @@
 package shellpty
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,11 +10,12 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/peer"
 	"resumed/internal/terminal"
 )
 
 // serve answers at a socket of this process, and returns its directory and the window.
-func serve(t *testing.T, answer func(Question) Answer) (dir string, w terminal.Window) {
+func serve(t *testing.T, answer func(*peer.Held, Question) Answer) (dir string, w terminal.Window) {
 	t.Helper()
 	short, err := os.MkdirTemp("", "sh") // the path of a socket may not be long
 	require.NoError(t, err)
@@ -34,8 +36,12 @@ func TestWhatAShellTells(t *testing.T) {
 	defer ours.Close()
 	defer theirs.Close()
 	at := time.Now()
-	dir, w := serve(t, func(q Question) Answer {
-		a := Answer{PID: 7, TTY: theirs.Name(), Program: "claude", Keys: 3, LastKey: at.UnixNano()}
+	dir, w := serve(t, func(caller *peer.Held, q Question) Answer {
+		require.Equal(t, os.Getpid(), caller.PID)
+		a := Answer{PID: 7, TTY: theirs.Name(), Program: "claude"}
+		if q.Input {
+			a.Keys, a.LastKey = 3, at.UnixNano()
+		}
 		if q.Screen {
 			a.Screen = "❯ hello\n"
 		}
@@ -64,20 +70,75 @@ func TestWhatAShellTells(t *testing.T) {
 }
 
 func TestNothingIsTypedIfAPersonHasTyped(t *testing.T) {
-	typed := ""
-	_, w := serve(t, func(q Question) Answer {
-		if q.IfKeys != nil && *q.IfKeys != 3 {
+	typed, keys := "", 3
+	_, w := serve(t, func(_ *peer.Held, q Question) Answer {
+		bytes, err := q.Bytes()
+		require.NoError(t, err)
+		if bytes == "" {
+			return Answer{Keys: keys}
+		}
+		if *q.IfKeys != keys {
 			return Answer{InUse: true}
 		}
-		typed += q.Type
+		if keys++; keys < 7 { // a key of the person comes just before
+			return Answer{InUse: true}
+		}
+		typed += bytes
+		keys--
 		return Answer{}
 	})
 	require.ErrorIs(t, w.Write(t.Context(), "continue", "2"), terminal.ErrInUse)
 	require.ErrorIs(t, w.Press(t.Context(), "2", terminal.Enter), terminal.ErrInUse)
-	require.NoError(t, w.Write(t.Context(), "continue", "3"))
-	require.NoError(t, w.Press(t.Context(), "3", terminal.Enter))
-	require.NoError(t, w.Press(t.Context(), "", terminal.LineStart, terminal.Delete, terminal.LineEnd))
-	require.Equal(t, "continue\r\x01\x1b[3~\x05", typed)
+	require.Empty(t, typed)
+	require.NoError(t, w.Press(t.Context(), "", terminal.LineStart, terminal.Delete, terminal.LineEnd), "what was typed is taken back between two keys of the person")
+	require.Equal(t, "\x01\x1b[3~\x05", typed)
+	require.NoError(t, w.Write(t.Context(), "continue", "6"))
+	require.NoError(t, w.Press(t.Context(), "6", terminal.Enter))
+	require.Equal(t, "\x01\x1b[3~\x05continue\r", typed)
+}
+
+// Only what a resume needs is typed, and never without the number of the person's keys.
+func TestWhatIsTyped(t *testing.T) {
+	none := 0
+	type keys = []terminal.Key
+	for name, c := range map[string]struct {
+		question Question
+		typed    string // "": nothing
+	}{
+		"a prompt":                       {Question{Text: "go on, é", IfKeys: &none}, "go on, é"},
+		"Enter":                          {Question{Press: keys{terminal.Enter}, IfKeys: &none}, "\r"},
+		"Escape":                         {Question{Press: keys{terminal.Escape}, IfKeys: &none}, "\x1b"},
+		"what takes two characters back": {Question{Press: keys{terminal.LineStart, terminal.Delete, terminal.Delete, terminal.LineEnd}, IfKeys: &none}, "\x01\x1b[3~\x1b[3~\x05"},
+		"nothing without the number":     {Question{Text: "go on"}, ""},
+		"no key either":                  {Question{Press: keys{terminal.Enter}}, ""},
+		"no two lines":                   {Question{Text: "go on\rrm -rf /", IfKeys: &none}, ""},
+		"no Ctrl-C":                      {Question{Text: "\x03", IfKeys: &none}, ""},
+		"no sequence":                    {Question{Text: "\x1b[A", IfKeys: &none}, ""},
+		"no other key":                   {Question{Press: keys{"C-c"}, IfKeys: &none}, ""},
+		"no two keys":                    {Question{Press: keys{terminal.Escape, terminal.Enter}, IfKeys: &none}, ""},
+		"no part of taking back":         {Question{Press: keys{terminal.Delete}, IfKeys: &none}, ""},
+		"no prompt with its Enter":       {Question{Text: "go on", Press: keys{terminal.Enter}, IfKeys: &none}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			typed, err := c.question.Bytes()
+			require.Equal(t, c.typed, typed)
+			require.Equal(t, c.typed == "", err != nil)
+			require.False(t, c.question.Empty())
+		})
+	}
+}
+
+func TestTheDaemonIsToldWhyItIsRefused(t *testing.T) {
+	_, w := serve(t, func(_ *peer.Held, q Question) Answer {
+		if q.Empty() {
+			return Answer{}
+		}
+		return Answer{Refused: "it is restricted"}
+	})
+	_, err := w.Facts(t.Context())
+	refusal, ok := errors.AsType[*terminal.Refusal](err)
+	require.True(t, ok && !refusal.Passing && !refusal.Gone)
+	require.EqualError(t, err, "the resumed shell there takes keys from the daemon alone: it is restricted")
 }
 
 func TestAShellThatIsGone(t *testing.T) {

@@ -113,9 +113,9 @@ func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
 	return terminal.Facts{Root: root, TTY: device, Input: input}, nil
 }
 
-// Screen returns the text in the pane.
+// Screen returns the text in the pane, and how it is shown.
 func (p *pane) Screen(ctx context.Context) (string, error) {
-	return p.call(ctx, "capture-pane", "-p", "-t", p.id)
+	return p.call(ctx, "capture-pane", "-p", "-e", "-t", p.id)
 }
 
 // Write types a line.

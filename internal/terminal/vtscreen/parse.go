@@ -10,9 +10,10 @@ type parser struct {
 	state   state
 	partial []byte // the beginning of a character whose other bytes come later
 
-	params []int // of a control sequence
-	prefix byte  // < = > or ?
-	inter  byte  // what stands before the last byte; of an escape too
+	params []int  // of a control sequence
+	parts  uint32 // which of them follow a colon: they are parts of the one before
+	prefix byte   // < = > or ?
+	inter  byte   // what stands before the last byte; of an escape too
 }
 
 type state byte
@@ -26,7 +27,7 @@ const (
 	textEnd        // after ESC in such a text
 )
 
-const maxParams = 32
+const maxParams = 32 // as many as parts has bits
 
 // Write interprets output. It never fails.
 func (s *Screen) Write(output []byte) (int, error) {
@@ -148,7 +149,7 @@ func (s *Screen) step(b byte) {
 	}
 }
 
-// param reads a byte of the parameters. Parts of a parameter, after a colon, only concern colours.
+// param reads a byte of the parameters. Parts of a parameter, after a colon, only concern colours and lines.
 func (s *Screen) param(b byte) {
 	if len(s.params) == 0 {
 		s.params = append(s.params, 0)
@@ -156,6 +157,9 @@ func (s *Screen) param(b byte) {
 	last := &s.params[len(s.params)-1]
 	switch {
 	case b >= ':' && len(s.params) < maxParams:
+		if b == ':' {
+			s.parts |= 1 << len(s.params)
+		}
 		s.params = append(s.params, 0)
 	case b < ':' && *last < 1<<20:
 		*last = *last*10 + int(b-'0')
@@ -179,7 +183,7 @@ func (s *Screen) afterEscape(b byte) {
 	}
 	switch b {
 	case '[':
-		s.state, s.params, s.prefix = sequence, s.params[:0], 0
+		s.state, s.params, s.parts, s.prefix = sequence, s.params[:0], 0, 0
 	case ']', 'k':
 		s.state = title
 	case 'P', 'X', '^', '_':
@@ -218,7 +222,7 @@ func (s *Screen) arg(n, usual int) int {
 func (s *Screen) carryOut(b byte) {
 	switch {
 	case s.inter == '!' && b == 'p': // a soft reset
-		s.top, s.bottom, s.origin, s.insert, s.noWrap, s.lineDrawing = 0, s.rows-1, false, false, false, [2]bool{}
+		s.top, s.bottom, s.origin, s.insert, s.noWrap, s.lineDrawing, s.pen = 0, s.rows-1, false, false, false, [2]bool{}, 0
 		return
 	case s.inter != 0 || s.prefix != 0 && s.prefix != '?':
 		return // modes of the keyboard, questions
@@ -262,8 +266,41 @@ func (s *Screen) carryOut(b byte) {
 		s.restore(s.saved)
 	case 'r':
 		s.setRegion(n-1, s.arg(1, s.rows)-1)
+	case 'm':
+		s.setPen()
 	default:
 		s.change(b, n)
+	}
+}
+
+// setPen changes how text is printed from here on.
+func (s *Screen) setPen() {
+	if len(s.params) == 0 {
+		s.pen = 0
+	}
+	for i := 0; i < len(s.params); i++ {
+		switch s.params[i] {
+		case 0:
+			s.pen = 0
+		case 2:
+			s.pen |= dim
+		case 7:
+			s.pen |= inverse
+		case 22:
+			s.pen &^= dim
+		case 27:
+			s.pen &^= inverse
+		case 38, 48, 58: // a colour: a number, or three
+			switch s.arg(i+1, 0) {
+			case 2:
+				i += 4
+			case 5:
+				i += 2
+			}
+		}
+		for s.parts>>(i+1)&1 != 0 {
+			i++
+		}
 	}
 }
 

@@ -1,11 +1,12 @@
 // Package vtscreen is a terminal without a display: it interprets what a program prints, and returns
-// the text that a terminal would show. Colours, titles and questions to the terminal are ignored. The library
-// vt10x gives wide characters one cell: it showed 46 of the 58 screens in testdata as tmux does.
+// the text that a terminal would show, and which of it is dim or inverse. Colours, titles and questions to the
+// terminal are ignored. The library vt10x gives wide characters one cell: it showed 46 of the 58 screens in testdata as tmux does.
 package vtscreen
 
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -27,10 +28,10 @@ const (
 // Screen is the text on a terminal. It is not safe for concurrent use.
 type Screen struct {
 	cols, rows int
-	grid       [][]rune        // what is shown; 0 is the right half of a wide character, -n the n-th cluster
+	grid       [][]rune        // what is shown, with how; 0 is the right half of a wide character
 	hidden     [][]rune        // what the other screen shows: programs draw menus and editors on a second one
 	second     bool            // the second screen is shown
-	clusters   []string        // characters of several runes,
+	clusters   []string        // characters of several runes: firstCluster is the first of them,
 	numbers    map[string]rune // and which each of them is
 
 	cursor
@@ -41,7 +42,7 @@ type Screen struct {
 	noWrap      bool
 	insert      bool
 	lineDrawing [2]bool // whether the two sets of characters are those that draw lines
-	last        rune    // the last printed character
+	last        rune    // the last printed character, without how it is shown
 
 	widths [1 << 16]uint8 // of characters, and one more; 0: not looked up yet
 
@@ -53,7 +54,16 @@ type cursor struct {
 	full   bool // the last column is printed: the next character begins a new line
 	origin bool // rows are counted from the first that scrolls
 	set    int  // the set of characters in use
+	pen    rune // how text is printed: dim and inverse
 }
+
+// Beside its character, a cell has how it is shown.
+const (
+	dim          = 1 << 29
+	inverse      = 1 << 28
+	attributes   = dim | inverse
+	firstCluster = unicode.MaxRune + 1
+)
 
 // New returns an empty screen.
 func New(cols, rows int) *Screen {
@@ -63,24 +73,53 @@ func New(cols, rows int) *Screen {
 }
 
 // Text returns the rows, each with its newline and without spaces at its end.
-func (s *Screen) Text() string {
+func (s *Screen) Text() string { return s.text(func(*strings.Builder, rune) {}) }
+
+// Styled returns Text with the sequences that make characters dim or inverse, and that end this.
+func (s *Screen) Styled() string {
+	pen := rune(0)
+	return s.text(func(b *strings.Builder, now rune) {
+		if now == pen {
+			return
+		}
+		pen = now
+		b.WriteString("\x1b[0")
+		if pen&dim != 0 {
+			b.WriteString(";2")
+		}
+		if pen&inverse != 0 {
+			b.WriteString(";7")
+		}
+		b.WriteByte('m')
+	})
+}
+
+// text calls pen before each character and each newline, with how it is shown.
+func (s *Screen) text(pen func(b *strings.Builder, now rune)) string {
 	var b strings.Builder
 	for _, row := range s.grid {
 		end := len(row)
-		for end > 0 && row[end-1] == ' ' {
+		for end > 0 && row[end-1]&^attributes == ' ' {
 			end--
 		}
-		for _, r := range row[:end] {
-			switch {
-			case r > 0:
-				b.WriteRune(r)
-			case r < 0:
-				b.WriteString(s.clusters[-r-1])
+		for _, cell := range row[:end] {
+			if cell != 0 {
+				pen(&b, cell&attributes)
+				b.WriteString(s.character(cell))
 			}
 		}
+		pen(&b, 0)
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// character returns the text of a cell.
+func (s *Screen) character(cell rune) string {
+	if r := cell &^ attributes; r < firstCluster {
+		return string(r)
+	}
+	return s.clusters[cell&^attributes-firstCluster]
 }
 
 // Resize changes the size. What is outside is lost, below the cursor first.
@@ -219,9 +258,9 @@ func (s *Screen) print(text []byte) {
 		}
 		s.split(s.y, s.x)
 		s.split(s.y, s.x+n)
-		row := s.grid[s.y][s.x : s.x+n]
+		row, pen := s.grid[s.y][s.x:s.x+n], s.pen
 		for i, b := range text[:n] {
-			row[i] = rune(b)
+			row[i] = rune(b) | pen
 		}
 		s.last = rune(text[n-1])
 		s.advance(n)
@@ -269,7 +308,7 @@ func (s *Screen) put(r rune, width int) {
 	}
 	s.split(s.y, s.x)
 	s.split(s.y, s.x+width)
-	s.grid[s.y][s.x] = r
+	s.grid[s.y][s.x] = r | s.pen
 	if width == 2 {
 		s.grid[s.y][s.x+1] = 0
 	}
@@ -296,11 +335,7 @@ func (s *Screen) combine(r rune) {
 		return
 	}
 	cell := &s.grid[s.y][x]
-	text := string(*cell)
-	if *cell < 0 {
-		text = s.clusters[-*cell-1]
-	}
-	text += string(r)
+	text := s.character(*cell) + string(r)
 	number, known := s.numbers[text]
 	if !known {
 		if len(text) > maxCluster || len(s.clusters) == maxClusters {
@@ -309,9 +344,9 @@ func (s *Screen) combine(r rune) {
 		if s.numbers == nil {
 			s.numbers = make(map[string]rune)
 		}
+		number = firstCluster + rune(len(s.clusters))
 		s.clusters = append(s.clusters, text)
-		number = -rune(len(s.clusters))
 		s.numbers[text] = number
 	}
-	*cell = number
+	*cell = number | *cell&attributes
 }

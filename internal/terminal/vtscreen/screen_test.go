@@ -110,7 +110,7 @@ func FuzzOutputInOnePieceOrInMany(f *testing.F) {
 			for i := range output {
 				_, _ = pieces.Write(output[i : i+1])
 			}
-			require.Equal(t, pieces.Text(), whole.Text())
+			require.Equal(t, pieces.Styled(), whole.Styled())
 			require.Equal(t, pieces.cursor, whole.cursor)
 			require.Equal(t, whole.rows, strings.Count(whole.Text(), "\n"))
 			whole.Resize(rows%50, cols%50)

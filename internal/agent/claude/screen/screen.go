@@ -50,7 +50,8 @@ func (s Screen) Waits() bool { return s.view == armed }
 // Read parses a screen of Claude Code from its end backwards. Two rules enclose the composer.
 // Above them is the conversation, below them are notices and the permission mode.
 func Read(text string) Screen {
-	lines := Rows(text)
+	lines, looks := readLooks(text)
+	lines = trimRows(lines)
 	if isLimitMenu(lines) {
 		return Screen{view: menu, Above: lines[:max(0, lastIndex(lines, isEdge))]}
 	}
@@ -62,6 +63,11 @@ func Read(text string) Screen {
 	draft, ok := readComposer(lines[upper+1 : lower])
 	if !ok {
 		return Screen{title: dialogIn(lines)}
+	}
+	isDim := func(l look) bool { return l&dim != 0 }
+	dimmed := slices.ContainsFunc(looks, func(row []look) bool { return slices.ContainsFunc(row, isDim) })
+	if isHint(draft, lines[upper+1:lower], looks[upper+1:lower], dimmed) {
+		draft = ""
 	}
 	footer := withoutNotices(lines[lower+1:])
 	s := Screen{view: readFooter(footer), draft: draft, Above: lines[:upper]}
@@ -81,7 +87,11 @@ func Read(text string) Screen {
 
 // Rows returns the rows without trailing space, and without blank rows at the end.
 func Rows(text string) []string {
-	lines := strings.Split(text, "\n")
+	lines, _ := readLooks(text)
+	return trimRows(lines)
+}
+
+func trimRows(lines []string) []string {
 	for i, line := range lines {
 		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace) // a no-break space too
 	}
@@ -109,12 +119,18 @@ func isRule(line string) bool {
 // isEdge reports whether the line may be the upper edge of a menu. A notice may cover most of it.
 func isEdge(line string) bool { return strings.HasSuffix(line, "▔") || isRule(line) }
 
+// sign is before the text in the composer, with a space.
+const (
+	sign       = "❯"
+	beforeText = 2
+)
+
 // readComposer returns false for a shell command, which begins with another character than a prompt.
 func readComposer(lines []string) (draft string, ok bool) {
 	if len(lines) == 0 {
 		return "", false
 	}
-	first, ok := strings.CutPrefix(lines[0], "❯")
+	first, ok := strings.CutPrefix(lines[0], sign)
 	if !ok {
 		return "", false
 	}

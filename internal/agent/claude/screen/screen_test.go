@@ -46,6 +46,16 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"dialog-resume-summary":              {strange, ""},
 		"dialog-permission":                  {strange, ""},
 		"first-run-no-network":               {strange, ""},
+		"hint-401":                           {composer, ""},
+		"hint-429":                           {composer, ""},
+		"hint-500":                           {composer, ""},
+		"hint-accessibility":                 {composer, ""},
+		"hint-draft":                         {composer, "wait a"},
+		"hint-narrow-30":                     {composer, ""},
+		"hint-no-colour":                     {composer, ""},
+		"hint-unfocused":                     {composer, ""},
+		"hint-vim-insert":                    {composer, ""},
+		"hint-vim-normal":                    {composer, ""},
 		"interactive-resume":                 {composer, ""},
 		"interactive-resume-after-limit":     {composer, ""},
 		"interactive-resume-with-prompt":     {composer, ""},
@@ -109,7 +119,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 	}
 	files, err := filepath.Glob("../testdata/screens/*.txt")
 	require.NoError(t, err)
-	require.Len(t, files, 66, "every capture is in the table")
+	require.Len(t, files, 76, "every capture is in the table")
 }
 
 // rule is as wide as the terminals that were captured.
@@ -222,6 +232,35 @@ func TestWhatAScreenShows(t *testing.T) {
 	}
 }
 
+// An empty composer may show a hint: it is dim, but for the cursor on its first character.
+func TestAHintIsNoDraft(t *testing.T) {
+	const mode, colour = "\x1b[38;5;220m⏵⏵ auto mode on\x1b[39m", "\x1b[2mdim\x1b[0m"
+	for name, c := range map[string]struct{ composer, above, draft string }{
+		"dim, with the cursor":                         {"\x1b[7mT\x1b[0;2mry this\x1b[0m", "", ""},
+		"dim, without focus":                           {"\x1b[2mTry this\x1b[22m", "", ""},
+		"dim, in several rows":                         {"\x1b[7mT\x1b[0;2mry\n  this", "", ""},
+		"dim in a colour":                              {"\x1b[7mT\x1b[27;38;5;7;2mry\x1b[38;2;2;7;2m this", "", ""},
+		"a draft":                                      {"Try this\x1b[7m \x1b[0m", colour, "Try this"},
+		"its cursor at the beginning":                  {"\x1b[7mT\x1b[0mry this", colour, "Try this"},
+		"one letter, and the cursor on it":             {"\x1b[7mR\x1b[0m", colour, "R"},
+		"one that is dim in part":                      {"\x1b[7mT\x1b[0mry \x1b[2mthis", "", "Try this"},
+		"one with the cursor behind it":                {"\x1b[2mTry this\x1b[7m \x1b[0m", "", "Try this"},
+		"one in colours with a 2 in them":              {"\x1b[38;5;2mTry\x1b[38:2::2:2:2m this\x1b[4:2;48;2;2;2;2m!", colour, "Try this!"},
+		"a known one without colours":                  {"\x1b[7mO\x1b[0mnce fixed, resend your message", "", ""},
+		"and one in a terminal that does not tell":     {"Run /rewind to go back", "", ""},
+		"and one that is cut":                          {"Resend your message to …", "", ""},
+		"its words as a draft":                         {"Run /rewind to go back\x1b[7m \x1b[0m", "", "Run /rewind to go back"},
+		"its words as a draft, where something is dim": {"\x1b[7mR\x1b[0mun /rewind to go back", colour, "Run /rewind to go back"},
+		"more than its words":                          {"Run /rewind to go back now", "", "Run /rewind to go back now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Read(prompt(c.above, "❯ "+c.composer+"\x1b[0m", mode))
+			require.Equal(t, composer, got.view)
+			require.Equal(t, c.draft, got.draft)
+		})
+	}
+}
+
 func rule2(rows ...string) string { return rule + "\n  " + strings.Join(rows, "\n  ") + "\n" }
 
 // The decision needs both the screen and the status of the process.
@@ -241,6 +280,7 @@ func TestWhatMayBeTyped(t *testing.T) {
 		park           bool
 	}{
 		"an idle prompt after an error":   {"529-final", "idle", overloaded, false, false, "", false},
+		"one with a hint in it":           {"hint-accessibility", "idle", overloaded, false, false, "", false},
 		"a version without a status":      {"529-final", "", overloaded, false, false, "", false},
 		"the process says that it works":  {"529-final", "busy", overloaded, false, false, "works", false},
 		"the screen says that it works":   {"529-retrying", "idle", overloaded, false, false, "works", false},

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/sanitize"
+	"resumed/internal/terminal/shellpty"
+)
+
+// askerEnv makes the test binary a process that asks a resumed shell for all that only the daemon gets. Its value is a file for
+// the answers. If listensEnv has a path, it listens there first.
+const (
+	askerEnv   = "RESUMED_TEST_ASKER"
+	listensEnv = "RESUMED_TEST_LISTENS"
+)
+
+func runAsker(answers string) int {
+	if path := os.Getenv(listensEnv); path != "" {
+		_ = os.Remove(path)
+		if _, err := net.Listen("unix", path); err != nil {
+			return fail(err)
+		}
+	}
+	var all []string
+	for _, question := range []string{
+		`{}`, `{"input":true}`, `{"screen":true}`, `{"press":["C-c"],"if_keys":0}`, `{"text":"\u0003","if_keys":0}`, `{"text":"y"}`, `{"press":["Enter"]}`, `{"text":"y","if_keys":0}`,
+	} {
+		conn, err := net.Dial("unix", os.Getenv(shellpty.Variable))
+		if err != nil {
+			return fail(err)
+		}
+		fmt.Fprintln(conn, question)
+		answer, _ := io.ReadAll(conn)
+		all = append(all, strings.TrimSpace(string(answer)))
+	}
+	if err := os.WriteFile(answers+".new", []byte(strings.Join(all, "\n")), 0o600); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(answers+".new", answers); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// An agent that was turned against its user by a text that it reads must neither answer its own questions nor read
+// the screen: only the daemon types, and only what a resume needs.
+func TestShellKeys(t *testing.T) {
+	box := []string{"unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork"}
+	lost := []string{"setsid", "--fork", "setsid", "--fork"}
+	for name, c := range map[string]struct { // short names: they are in the path of sockets
+		through []string // what starts it
+		outside bool     // it is started elsewhere, not by the agent
+		daemon  bool     // one runs
+		listens bool     // on the daemon's socket
+		refused string   // "": it is taken for the daemon
+	}{
+		"a child of the agent":      {refused: "no daemon listens on its socket"},
+		"one beside a daemon":       {daemon: true, refused: "not the process that listens"},
+		"one in a box":              {through: box, daemon: true, refused: "not the process that listens"},
+		"one that lost its parents": {through: lost, daemon: true, refused: "not the process that listens"},
+		"one in the daemon's place": {listens: true, refused: "was started in this terminal"},
+		"an orphan in its place":    {through: lost, daemon: true, listens: true, refused: "was started in this terminal"},
+		"a box in its place":        {through: append(lost[:2:2], box...), listens: true, refused: "was started in this terminal"},
+		"another process":           {outside: true, daemon: true, refused: "not the process that listens"},
+		"another box in its place":  {outside: true, through: box, listens: true, refused: "is restricted: mounts, processes, users, network"},
+		"the daemon":                {outside: true, listens: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLiveBox(t)
+			if c.daemon {
+				b.start()
+			}
+			self, err := os.Executable()
+			require.NoError(t, err)
+			asker := append(append([]string{}, c.through...), self)
+			env := []string{askerEnv + "=" + b.path("answers")}
+			if c.listens {
+				env = append(env, listensEnv+"="+b.path("runtime", "resumed", control.SocketName))
+			}
+			begin := "cat go"
+			if !c.outside {
+				begin = "env " + strings.Join(append(env, asker...), " ")
+			}
+			s := b.sit(nil, b.binary, "shell", "sh", "-c", fmt.Sprintf("stty raw -echo; printf READY; %s & head -c 1 > %s", begin, b.path("got")))
+			s.untilShown("READY")
+			if c.outside {
+				sockets, err := filepath.Glob(b.path("runtime", "resumed", "shells", "*"))
+				require.NoError(t, err)
+				require.Len(t, sockets, 1)
+				cmd := exec.Command(asker[0], asker[1:]...)
+				cmd.Env = append(append(os.Environ(), env...), shellpty.Variable+"="+sockets[0])
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+			}
+			b.until("it has its answers", func() bool { return b.read("answers") != "" })
+			if c.refused != "" {
+				require.Empty(t, b.read("got"))
+				s.types("x")
+			}
+			require.Zero(t, s.code())
+			var answers []shellpty.Answer
+			for line := range strings.Lines(b.read("answers")) {
+				var a shellpty.Answer
+				require.NoError(t, json.Unmarshal([]byte(line), &a))
+				require.NotZero(t, a.PID)
+				answers = append(answers, a)
+			}
+			require.Len(t, answers, 8)
+			require.Empty(t, answers[0].Refused, "which agent it is, every process of the user can see")
+			if c.refused == "" {
+				require.Contains(t, answers[2].Screen, "READY")
+				for _, a := range answers[3:7] {
+					require.NotEmpty(t, a.Failed)
+				}
+				require.Equal(t, "y", b.read("got"), "nothing before it was typed")
+				require.NotContains(t, s.text(), "refused")
+				return
+			}
+			for _, a := range answers[1:] {
+				require.Contains(t, a.Refused, c.refused)
+				require.Equal(t, shellpty.Answer{PID: a.PID, TTY: a.TTY, Program: a.Program, Refused: a.Refused}, a)
+			}
+			require.Equal(t, "x", b.read("got"))
+			s.untilShown("resumed: processes wanted to read this terminal or type into it 7 times, and were refused; the first was process ")
+			s.untilShown(fmt.Sprintf("(%s): %s", sanitize.Short(filepath.Base(self), 100), answers[1].Refused))
+		})
+	}
+}

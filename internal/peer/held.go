@@ -17,7 +17,7 @@ type Held struct {
 // Hold returns the process that made the connection; after a dial, it is the one that listens. It fails if that
 // process has ended, or cannot be seen from here.
 func Hold(conn *net.UnixConn) (*Held, error) {
-	pid, err := PID(conn)
+	pid, err := ask(conn, processOf)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ package peer
 import (
 	"fmt"
 	"net"
-	"sync"
 
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -19,19 +18,18 @@ type Process struct {
 	resume.Process
 	UID int
 
-	handle *handle // nil: the system has none
+	held *Held // nil: it is not held
 }
 
-// Of returns the process that made the connection, to be released. Its PID is 0 if it is not known, or in another pid
-// namespace.
+// Of returns the process that made the connection, to be released. Its PID is 0 if it has ended, or cannot be seen from
+// here.
 func Of(conn *net.UnixConn) (p Process, err error) {
 	if p.UID, err = UID(conn); err != nil {
 		return p, err
 	}
-	p.PID, _ = ask(conn, processOf) // not known: it may nothing
-	if p.PID > 0 {
-		p.handle = hold(conn, p.PID)
-		p.Start = At(p.PID, p.UID).Start
+	if held, err := Hold(conn); err == nil {
+		p = At(held.PID, p.UID)
+		p.held = held
 	}
 	return p, nil
 }
@@ -44,25 +42,12 @@ func At(pid, uid int) Process {
 
 // Alive reports whether the process still lives: what was read about its number until now was about it.
 func (p Process) Alive() bool {
-	if p.handle != nil {
-		return p.handle.alive()
-	}
 	stat, err := procfs.Proc.Stat(p.PID)
-	return err == nil && stat.Start == p.Start && stat.Living()
+	return err == nil && stat.Start == p.Start && stat.Living() && (p.held == nil || p.held.Runs())
 }
 
 // Release lets the process go.
-func (p Process) Release() {
-	if p.handle != nil {
-		p.handle.once.Do(p.handle.release)
-	}
-}
-
-// handle holds a process.
-type handle struct {
-	fd   int
-	once sync.Once
-}
+func (p Process) Release() { p.held.Close() }
 
 func ask(conn *net.UnixConn, question func(fd int) (int, error)) (number int, err error) {
 	raw, err := conn.SyscallConn()

@@ -74,12 +74,8 @@ func ApprovalSettings(homeName, machine string, home func(variable func(string) 
 // agent takes for that. An agent that has only just started has done nothing yet.
 const coarse = 500 * time.Millisecond
 
-// cameLater stands for the content of a file that was written after the process began: what it said at the start is
-// not known.
-const cameLater = "later"
-
-// SettingsAt returns what the settings files of a process say, as far as they are older than the process. nil: the agent has
-// none that matter.
+// SettingsAt returns what the settings files of a process say: a mode counts only if its file is older than the process. Rules
+// are as they are now, because some agents write to their settings when they start. nil: the agent has none that matter.
 func (b *Base) SettingsAt(o resume.Origin) *resume.Settings {
 	about, said := b.about.Settings, resume.Settings{Files: make(map[string]string)}
 	if about == nil {
@@ -100,12 +96,9 @@ func (b *Base) SettingsAt(o resume.Origin) *resume.Settings {
 		if err != nil {
 			continue // one that cannot be read allows nothing
 		}
-		if !o.BeganAt.IsZero() && changedAt(there).After(o.BeganAt.Add(coarse)) {
-			said.Files[path] = cameLater
-			continue
-		}
 		mode, rules := about.Read(path, text)
-		if mode != "" {
+		later := !o.BeganAt.IsZero() && changedAt(there).After(o.BeganAt.Add(coarse))
+		if mode != "" && !later {
 			said.Mode = mode
 		}
 		if hash := hashOf(rules); hash != "" {

@@ -517,13 +517,13 @@ func TestATaskIsNotBegunRightAfterTheAllowanceIsUsedUp(t *testing.T) {
 	resets := time.Now().Add(3 * time.Hour).Truncate(time.Second)
 	b.write(codexRollout, usedRollout(t, b.path("bot"), resets, 42, 99))
 	b.until("it is known", func() bool { out, _, _ := b.run("usage"); return strings.Contains(out, "99 %") })
+	moved := time.Now().Truncate(time.Millisecond)
 	full := strings.Split(strings.TrimSpace(usedRollout(t, b.path("bot"), resets, 100, 100)), "\n")
 	b.appendTo(codexRollout, strings.Join(full[len(full)-2:], "\n")+"\n")
-	moved := time.Now().Add(-time.Second)
 	b.until("its end is read", func() bool {
 		status, err := b.daemon.Status(t.Context(), true)
 		return err == nil && len(status.Daemon.Agents) > 0 && slices.ContainsFunc(status.Daemon.Agents, func(a control.Watched) bool {
-			return a.MovedAt != nil && a.MovedAt.After(moved)
+			return a.MovedAt != nil && !a.MovedAt.Before(moved)
 		})
 	})
 	b.queue("add", "--dir", b.path("bot"), "--agent", "codex", "--", "review")

@@ -294,7 +294,8 @@ type Collector struct {
 
 	mu    sync.Mutex
 	moved map[resume.AccountKey]resume.Session // for each account, the session that moved last since the last reading
-	read  map[resume.AccountKey]time.Time      // when the last reading of an account ended
+	began map[resume.AccountKey]time.Time      // when the last reading of an account began
+	waits map[resume.AccountKey]time.Time      // since when somebody waits for a reading of it
 	some  wake.Signal                          // there is one that moved
 	asked wake.Signal                          // somebody waits for a reading
 }
@@ -314,15 +315,15 @@ const metersKey = "usage/meters"
 
 const collectEvery = time.Minute
 
-// momentAgo is how old a reading of an account whose sessions move all the time may be: it never has all.
-const momentAgo = 2 * time.Second
+// longestWait is after what time who asked for a fresh reading no longer waits for it.
+const longestWait = 10 * time.Second
 
 // NewCollector returns a collector with the meters that were stored.
 func NewCollector(opts CollectorOptions) *Collector {
 	stored, _ := opts.Store.Value(metersKey)
 	return &Collector{
 		opts: opts, meters: NewMeters(stored),
-		moved: make(map[resume.AccountKey]resume.Session), read: make(map[resume.AccountKey]time.Time),
+		moved: make(map[resume.AccountKey]resume.Session), began: make(map[resume.AccountKey]time.Time), waits: make(map[resume.AccountKey]time.Time),
 		some: wake.NewSignal(), asked: wake.NewSignal(),
 	}
 }
@@ -361,16 +362,23 @@ func (c *Collector) Run(ctx context.Context) error {
 	}
 }
 
-// IsFresh reports whether the last reading of an account has what its sessions recorded until now, or a
-// moment ago. If not, they are read soon.
+// IsFresh reports whether the last reading of an account has what its sessions recorded until now. If not,
+// they are read soon. For who asks again and again it also has what was recorded until the first time: the
+// sessions may move all the time.
 func (c *Collector) IsFresh(account resume.AccountKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, moved := c.moved[account]
-	if moved {
-		c.asked.Send()
+	since, waits := c.waits[account]
+	waits = waits && time.Since(since) < longestWait
+	if _, moved := c.moved[account]; !moved || waits && !c.began[account].Before(since) {
+		delete(c.waits, account)
+		return true
 	}
-	return !moved || time.Since(c.read[account]).Abs() < momentAgo
+	if !waits {
+		c.waits[account] = time.Now()
+	}
+	c.asked.Send()
+	return false
 }
 
 func (c *Collector) readMoved(ctx context.Context) {
@@ -378,6 +386,7 @@ func (c *Collector) readMoved(ctx context.Context) {
 	moved := maps.Clone(c.moved)
 	c.mu.Unlock()
 	for account, s := range moved {
+		began := time.Now()
 		// A file that cannot be read now is read when the session moves again.
 		if readings, err := c.opts.Read(ctx, s); err == nil {
 			c.Add(account, readings)
@@ -386,7 +395,7 @@ func (c *Collector) readMoved(ctx context.Context) {
 		if c.moved[account].Seen == s.Seen {
 			delete(c.moved, account)
 		}
-		c.read[account] = time.Now()
+		c.began[account] = began
 		c.mu.Unlock()
 	}
 }

@@ -88,11 +88,12 @@ func TestShellKeys(t *testing.T) {
 			if c.listens {
 				env = append(env, listensEnv+"="+b.path("runtime", "resumed", control.SocketName))
 			}
-			begin := "cat go"
+			begin := ":"
 			if !c.outside {
 				begin = "env " + strings.Join(append(env, asker...), " ")
 			}
-			s := b.sit(nil, b.binary, "shell", "sh", "-c", fmt.Sprintf("stty raw -echo; printf READY; %s & head -c 1 > %s", begin, b.path("got")))
+			s := b.sit(nil, b.binary, "shell", "sh", "-c", fmt.Sprintf(
+				"stty raw -echo; printf READY; %s & head -c 1 > %s; until [ -e %s ]; do sleep 0.1; done", begin, b.path("got"), b.path("answers")))
 			s.untilShown("READY")
 			if c.outside {
 				sockets, err := filepath.Glob(b.path("runtime", "resumed", "shells", "*"))

@@ -290,6 +290,8 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 // it.
 func TestAPromptOfAnUnseenProcessMakesItsStartUnknown(t *testing.T) {
 	b := newLeashBox(t)
+	b.write("bin/README", "") // its program is as unknown as its flags: the one in PATH is run
+	require.NoError(t, os.Symlink(b.claude, b.path("bin/claude")))
 	b.start()
 	b.steer("pause")
 	b.register(b.hold(nil, "claude", "--max-turns", "3"))

@@ -77,7 +77,7 @@ func (b *box2) background() {
 	b.t.Helper()
 	file := b.path(".local", "state", "opencode", "service.json")
 	b.write(".local/state/opencode/service.json", "")
-	b.standIn("opencode", opencodeServerEnv, opencodeServer{Service: file, Database: b.db.path}, b.home, "serve", "--service")
+	b.standIn("opencode", opencodeServerEnv, opencodeServer{Service: file, Database: b.db.path}, b.path(".local"), "serve", "--service")
 	b.until("it is registered", func() bool { return b.read(".local/state/opencode/service.json") != "" })
 }
 

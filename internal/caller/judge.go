@@ -124,7 +124,8 @@ func (j Judge) forebears() []int {
 // all of these is known only by what it has of an agent's environment.
 func (j Judge) kin(pid int) (kin, company []procfs.Stat) {
 	var all []procfs.Stat
-	seen := append(j.forebears(), j.Daemon, 0, 1)
+	ours := append(j.forebears(), j.Daemon)
+	seen := append(slices.Clone(ours), 0, 1)
 	var visit func(pid int)
 	visit = func(pid int) {
 		stat, err := j.Proc.Stat(pid)
@@ -137,7 +138,7 @@ func (j Judge) kin(pid int) (kin, company []procfs.Stat) {
 		visit(stat.Group)
 	}
 	visit(pid)
-	if len(all) == 0 || !j.orphan(all[0]) {
+	if len(all) == 0 || !j.orphan(all[0], ours) {
 		return all, nil
 	}
 	first, near := all[0], len(all)
@@ -149,10 +150,11 @@ func (j Judge) kin(pid int) (kin, company []procfs.Stat) {
 	return all[:near], all[near:]
 }
 
-// orphan reports whether the leader of a process's session is none of its ancestors: one of those has ended.
-func (j Judge) orphan(stat procfs.Stat) bool {
+// orphan reports whether an ancestor of a process has ended: neither the leader of its session is one, nor somebody who
+// started the daemon.
+func (j Judge) orphan(stat procfs.Stat, ours []int) bool {
 	session, err := stat.Session, error(nil)
-	for stat.PID != session && stat.Parent != j.Daemon {
+	for stat.PID != session && !slices.Contains(ours, stat.Parent) {
 		if stat, err = j.Proc.Stat(stat.Parent); err != nil || stat.PID <= 1 {
 			return session > 1
 		}

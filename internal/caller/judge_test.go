@@ -82,6 +82,9 @@ func TestWhoACallerIs(t *testing.T) {
 		"who has the variable of an agent":                                    {map[int]shown{asks: {1, asks, asks, inBot, ""}}, nil, Agent},
 		"whose shell has it":                                                  {map[int]shown{asks: {shell, asks, shell, "", ""}, shell: {1, shell, shell, inBot, ""}}, nil, Agent},
 		"an agent that is a run is a run":                                     {map[int]shown{asks: {agent, agent, agent, "", ""}, agent: {login, agent, agent, "", ""}, login: {1, login, login, marked, ""}}, []int{agent}, Run},
+		"who was started by what started the daemon has its ancestors, also if those have left theirs": {map[int]shown{
+			asks: {manager, asks, login, "", ""}, daemon: {manager, manager, login, "", ""}, manager: {1, manager, login, "", ""}, agent: {1, agent, login, "", ""},
+		}, []int{agent}, Person},
 		"who started the daemon is not judged by that": {map[int]shown{
 			asks: {agent, asks, agent, "", ""}, daemon: {agent, daemon, agent, "", ""}, agent: {manager, agent, agent, "", ""}, manager: {1, manager, manager, "", ""},
 		}, []int{agent}, Person},

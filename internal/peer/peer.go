@@ -42,8 +42,11 @@ func At(pid, uid int) Process {
 
 // Alive reports whether the process still lives: what was read about its number until now was about it.
 func (p Process) Alive() bool {
+	if p.held != nil && p.held.file != nil {
+		return p.held.Runs()
+	}
 	stat, err := procfs.Proc.Stat(p.PID)
-	return err == nil && stat.Start == p.Start && stat.Living() && (p.held == nil || p.held.Runs())
+	return err == nil && stat.Start == p.Start && stat.Living()
 }
 
 // Release lets the process go.

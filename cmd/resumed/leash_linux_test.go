@@ -290,8 +290,7 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 // it.
 func TestAPromptOfAnUnseenProcessMakesItsStartUnknown(t *testing.T) {
 	b := newLeashBox(t)
-	b.write("bin/README", "") // its program is as unknown as its flags: the one in PATH is run
-	require.NoError(t, os.Symlink(b.claude, b.path("bin/claude")))
+	require.NoError(t, os.Symlink(filepath.Dir(b.claude), b.path("bin"))) // its program is as unknown as its flags: the one in PATH is run
 	b.start()
 	b.steer("pause")
 	b.register(b.hold(nil, "claude", "--max-turns", "3"))

@@ -92,13 +92,15 @@ func TestOnlyAPersonOrders(t *testing.T) {
 	needs(t, "bwrap")
 	// agent is a Claude Code that a person started, and that runs a command.
 	b.write("agent/claude", "#!/bin/sh\nsh -c \"$1\"\n")
+	b.write("waits/claude", "#!/bin/sh\nsh -c \"$1\"\nwhile [ ! -e \"$HOME/over\" ]; do sleep 0.05; done\n")
+	t.Cleanup(func() { b.write("over", "") })
 	agent := func(command string) string {
 		return `CLAUDECODE=1 "$HOME/agent/claude" '` + strings.ReplaceAll(command, "'", `'\''`) + `'`
 	}
 	unmarked := func(command string) string { return agent("unset CLAUDECODE; " + command) }
 	callers := map[string]string{
 		"a command of an agent":                        unmarked(ask),
-		"one whose parents have ended":                 unmarked(`(` + ask + `) & exit`),
+		"one whose parents have ended":                 `setsid "$HOME/waits/claude" '(` + ask + `) & exit' >/dev/null 2>&1 &`,
 		"one that has left its session too":            agent(`setsid -f ` + ask),
 		"one in a sandbox":                             agent(theBox + ask),
 		"one in a sandbox, of an agent that is hidden": theBox + ask,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -318,8 +319,8 @@ func TestWatchFollowsTheBestPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		best, other := filepath.Join(dir, "user", "resumed.toml"), filepath.Join(dir, "system.toml")
 		put(t, other, says("system"))
-		var last change
-		w, err := newWatch(other, Options{Known: known, Apply: func(c config.Config, err error) { last = change{c, err} }})
+		var last atomic.Pointer[change]
+		w, err := newWatch(other, Options{Known: known, Apply: func(c config.Config, err error) { last.Store(&change{c, err}) }})
 		require.NoError(t, err)
 		w.places = []string{best, other}
 		w.begin()
@@ -329,8 +330,8 @@ func TestWatchFollowsTheBestPlace(t *testing.T) {
 			t.Helper()
 			time.Sleep(longest)
 			synctest.Wait()
-			require.NoError(t, last.err)
-			require.Equal(t, prompt, last.cfg.Resume.Prompt)
+			require.NoError(t, last.Load().err)
+			require.Equal(t, prompt, last.Load().cfg.Resume.Prompt)
 		}
 		put(t, best, says("mine"))
 		follow("mine")
@@ -345,7 +346,7 @@ func TestWatchFollowsTheBestPlace(t *testing.T) {
 		require.NoError(t, os.Remove(best))
 		time.Sleep(longest)
 		synctest.Wait()
-		require.ErrorContains(t, last.err, best+": is gone")
+		require.ErrorContains(t, last.Load().err, best+": is gone")
 		cancel()
 		synctest.Wait()
 	})

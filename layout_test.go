@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
-		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
+		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
 	},
 	"internal/demo": {
@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 		"internal/runenv", "internal/starts",
 		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/caller", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/process", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
-		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
+		"internal/queue", "internal/runner", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
 	"internal/midturn": {"internal/agent", "internal/process", "internal/procfs", "internal/resume", "internal/wake"},

@@ -22,6 +22,7 @@ import (
 	"resumed/internal/execrun"
 	"resumed/internal/hint"
 	"resumed/internal/logging"
+	"resumed/internal/process"
 	"resumed/internal/sanitize"
 	"resumed/internal/shell"
 	"resumed/internal/shellinit"
@@ -70,7 +71,7 @@ func (c *cli) shellCommand() *cobra.Command {
 }
 
 // leadShell is the name of the command that starts an agent in the terminal of a `resumed shell`.
-const leadShell = "lead-shell"
+const leadShell = process.LeadShell
 
 func (c *cli) leadShellCommand() *cobra.Command {
 	return &cobra.Command{

@@ -319,7 +319,7 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Action) (view.Se
 
 func (c *crowd) HandleHook(context.Context, caller.Caller, control.HookEvent) error { return nil }
 
-func (c *crowd) Refused(caller.Caller, string) {}
+func (c *crowd) Refused(caller.Caller, string, string) {}
 
 func (c *crowd) AddReadings(context.Context, caller.Caller, resume.Key, []usage.Reading) error {
 	return nil

@@ -36,6 +36,7 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
+	"resumed/internal/runner"
 	"resumed/internal/sdnotify"
 	"resumed/internal/starts"
 	"resumed/internal/state"
@@ -379,7 +380,7 @@ func (d *daemon) ordered(ctx context.Context, order notify.Action, key resume.Ke
 // judge judges who asks the daemon for something.
 func (d *daemon) judge() caller.Judge {
 	return caller.Judge{
-		Proc: procfs.Proc, Daemon: os.Getpid(), Variables: agents.CommandVariables(), Hook: command.Started,
+		Proc: procfs.Proc, Daemon: os.Getpid(), Variables: agents.CommandVariables(), Hook: command.Started, Started: runner.Started,
 		Agent:         func(pid int) string { return agents.RunBy(d.settings.Load().agents, pid) },
 		TrustConfined: func() bool { return d.settings.Load().config.Control.TrustConfined },
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,36 +56,50 @@ func (b *Backend) itsOwn(ctx context.Context, by caller.Caller, key resume.Key) 
 	if session.Run != nil && slices.Contains(by.Marks, session.Run.Mark) {
 		return nil
 	}
+	registered := false
+	var holders []int
 	for _, holder := range by.Holders {
 		if holder.Agent != key.Agent {
 			continue
 		}
-		open, registered := agents.SessionOf(holder.PID)
-		switch {
-		case registered && open == key, registered && err != nil: // it has just begun a new one
+		open, known := agents.SessionOf(holder.PID)
+		if known && (open == key || err != nil) { // it has just begun a new one
 			return nil
-		case !registered && (session.Origin == nil || session.Origin.Process.PID == holder.PID || !process.Here.Lives(session.Origin.Process)):
+		}
+		registered, holders = registered || known, append(holders, holder.PID)
+	}
+	for _, pid := range holders {
+		if !registered && b.mayHave(pid, session) {
 			return nil
 		}
 	}
 	return fmt.Errorf("session %s is not the caller's own", sanitize.Short(key.ID, 40))
 }
 
+// mayHave reports whether the process of an agent that does not say which session it has open may have this one.
+func (b *Backend) mayHave(pid int, s resume.Session) bool {
+	if s.Origin != nil && s.Origin.Process.PID != pid && process.Here.Lives(s.Origin.Process) {
+		return false
+	}
+	return s.Cwd == "" || process.Here.Cwd(pid) == s.Cwd
+}
+
 // Refused records an order that was refused.
-func (b *Backend) Refused(by caller.Caller, order string) {
-	order = sanitize.Short(order, 80)
-	if !b.refusals.isNew(fmt.Sprint(by.Kind, by.Marks, by.Holders, order), time.Now()) {
+func (b *Backend) Refused(by caller.Caller, order, name string) {
+	var agents []string
+	for _, holder := range by.Holders {
+		agents = append(agents, holder.Agent)
+	}
+	if !b.refusals.isNew(fmt.Sprint(by.Kind, agents, order), time.Now()) {
 		return
 	}
+	order = sanitize.Short(strings.TrimSpace(order+" "+name), 80)
 	b.opts.Log.Warn("an order was refused", "order", order, "by", by.Why)
 	b.opts.Journal.Note(journal.Refused, order+": "+by.Why)
 }
 
-// The same order of the same caller is recorded once in this time: an agent may ask in a loop.
-const (
-	refusedOnce  = time.Hour
-	mostRefusals = 64
-)
+// refusedOnce is how long the same order of the same kind of caller is recorded once: an agent may ask in a loop.
+const refusedOnce = time.Hour
 
 // refusals are those that were recorded lately.
 type refusals struct {
@@ -101,7 +116,7 @@ func (r *refusals) isNew(what string, now time.Time) bool {
 			delete(r.at, known)
 		}
 	}
-	if _, known := r.at[what]; known || len(r.at) >= mostRefusals {
+	if _, known := r.at[what]; known {
 		return false
 	}
 	if r.at == nil {

@@ -30,6 +30,9 @@ type Judge struct {
 	// command: it orders like a person.
 	Hook func(pid int) bool
 
+	// Started reports whether the session of that number is one of a command that the daemon started.
+	Started func(session int) bool
+
 	// TrustConfined reports whether the user trusts processes that are more restricted than the daemon.
 	TrustConfined func() bool
 }
@@ -74,10 +77,7 @@ func (j Judge) judge(p peer.Process) (Caller, error) {
 	if c.Kind == Run || c.Kind == Agent || j.Daemon == 0 {
 		return c, nil
 	}
-	if p.UID == 0 && os.Getuid() != 0 { // root hides itself from others, and may do anything
-		return c, nil
-	}
-	words, err := j.restrictions(p.PID)
+	words, err := j.restrictions(p)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -150,11 +150,11 @@ func (j Judge) kin(pid int) (kin, company []procfs.Stat) {
 	return all[:near], all[near:]
 }
 
-// orphan reports whether an ancestor of a process has ended: neither the leader of its session is one, nor somebody who
-// started the daemon.
+// orphan reports whether an ancestor of a process has ended: neither the leader of its session is one, nor a process of that
+// session that started the daemon. What takes orphans over is of another session.
 func (j Judge) orphan(stat procfs.Stat, ours []int) bool {
 	session, err := stat.Session, error(nil)
-	for stat.PID != session && !slices.Contains(ours, stat.Parent) {
+	for stat.PID != session && (stat.Session != session || !slices.Contains(ours, stat.PID)) {
 		if stat, err = j.Proc.Stat(stat.Parent); err != nil || stat.PID <= 1 {
 			return session > 1
 		}
@@ -166,34 +166,41 @@ func (j Judge) orphan(stat procfs.Stat, ours []int) bool {
 func (j Judge) belongs(pid int) Caller {
 	c := Caller{Kind: Person}
 	kin, company := j.kin(pid)
+	hook := j.hookOf(pid)
 	for _, stat := range slices.Concat(kin, company) {
-		if stat.Parent != j.Daemon || j.Daemon == 0 {
-			continue
+		if stat.Parent == j.Daemon && j.Daemon != 0 && stat.PID != hook || j.Started != nil && j.Started(stat.Session) {
+			c.is(Run, fmt.Sprintf("process %d belongs to a resumed agent", stat.PID))
 		}
-		if j.Hook != nil && j.Hook(stat.PID) {
-			return Caller{Kind: Person}
-		}
-		c.is(Run, fmt.Sprintf("process %d belongs to a resumed agent", stat.PID))
 	}
 	for _, stat := range kin {
-		j.look(&c, stat.PID)
+		j.look(&c, stat.PID, hook != 0)
 	}
 	marks, holders := c.Marks, c.Holders
 	for _, stat := range company {
-		j.look(&c, stat.PID)
+		j.look(&c, stat.PID, false)
 	}
 	c.Marks, c.Holders = marks, holders // it need not belong to these
 	return c
 }
 
-// look adds what one process says about who the caller is.
-func (j Judge) look(c *Caller, pid int) {
+// hookOf returns the program that tells of a notice, if a process is one or was started by it; 0: none.
+func (j Judge) hookOf(pid int) int {
+	for stat, err := j.Proc.Stat(pid); j.Hook != nil && err == nil && stat.PID > 1; stat, err = j.Proc.Stat(stat.Parent) {
+		if stat.Parent == j.Daemon && j.Hook(stat.PID) {
+			return stat.PID
+		}
+	}
+	return 0
+}
+
+// look adds what one process says about who the caller is. A hook is in the daemon's own unit.
+func (j Judge) look(c *Caller, pid int, hook bool) {
 	environ, _ := j.Proc.Environ(pid) // not shown: another user's, or it has ended
 	if mark := procfs.Variable(environ, resume.MarkVariable); mark != "" && mark != j.variable(resume.MarkVariable) {
 		c.Marks = append(c.Marks, mark)
 		c.is(Run, fmt.Sprintf("process %d belongs to a resumed agent", pid))
 	}
-	if j.inUnit(pid) {
+	if !hook && j.inUnit(pid) {
 		c.is(Run, fmt.Sprintf("process %d is in the unit of a resumed agent", pid))
 	}
 	if j.Agent != nil {
@@ -232,13 +239,17 @@ func (j Judge) inUnit(pid int) bool {
 	return err == nil && units().Match(groups)
 }
 
-// restrictions says in which ways a process is more restricted than the daemon; "": in none.
-func (j Judge) restrictions(pid int) (string, error) {
-	apart, err := j.Proc.Apart(pid)
+// restrictions says in which ways a process is more restricted than the daemon; "": in none. Root does not show others in
+// which namespaces it is, and may do anything unless it is in a container, which takes capabilities from it.
+func (j Judge) restrictions(p peer.Process) (string, error) {
+	words := j.Proc.Tighter(p.PID, j.Daemon)
+	if p.UID == 0 && os.Getuid() != 0 {
+		return strings.Join(words, ", "), nil
+	}
+	apart, err := j.Proc.Apart(p.PID)
 	if err != nil {
 		return "", fmt.Errorf("it hides itself: %w", err)
 	}
-	words := j.Proc.Tighter(pid, j.Daemon)
 	if len(apart) > 0 {
 		words = slices.Insert(words, 0, strings.Join(apart, ", ")+" of its own")
 	}

@@ -33,7 +33,7 @@ func kernel(t *testing.T, processes map[int]shown) procfs.FS {
 }
 
 // The processes of the tests: who asks, what started it, and the daemon.
-const asks, shell, agent, keeper, login, daemon, manager = 9, 8, 7, 6, 5, 4, 3
+const asks, shell, agent, keeper, login, daemon, manager, ended = 9, 8, 7, 6, 5, 4, 3, 2
 
 func at(pid int) peer.Process {
 	return peer.Process{Process: resume.Process{PID: pid, Start: uint64(100 + pid)}, UID: os.Getuid()}
@@ -48,7 +48,8 @@ func judgeIn(proc procfs.FS, agents ...int) Judge {
 			}
 			return ""
 		},
-		Hook: func(pid int) bool { return pid == keeper },
+		Hook:    func(pid int) bool { return pid == keeper },
+		Started: func(session int) bool { return session == ended },
 	}
 }
 
@@ -79,9 +80,22 @@ func TestWhoACallerIs(t *testing.T) {
 		"who is in a pipe behind an agent":                                    {map[int]shown{asks: {shell, agent, shell, "", ""}, shell: {1, shell, shell, "", ""}, agent: {shell, agent, shell, "", ""}}, []int{agent}, Agent},
 		"who has no parent left, and an agent in its session":                 {map[int]shown{asks: {1, asks, shell, "", ""}, shell: {login, shell, shell, "", ""}, agent: {shell, agent, shell, "", ""}, login: {1, login, login, "", ""}}, []int{agent}, Agent},
 		"who has no parent left, and a shell of an agent's leads its session": {map[int]shown{asks: {1, asks, shell, "", ""}, shell: {agent, shell, shell, "", ""}, agent: {1, agent, agent, "", ""}}, []int{agent}, Agent},
-		"who has the variable of an agent":                                    {map[int]shown{asks: {1, asks, asks, inBot, ""}}, nil, Agent},
-		"whose shell has it":                                                  {map[int]shown{asks: {shell, asks, shell, "", ""}, shell: {1, shell, shell, inBot, ""}}, nil, Agent},
-		"an agent that is a run is a run":                                     {map[int]shown{asks: {agent, agent, agent, "", ""}, agent: {login, agent, agent, "", ""}, login: {1, login, login, marked, ""}}, []int{agent}, Run},
+		"who has no parent left but what the daemon has too, and an agent leads its session": {map[int]shown{
+			asks: {manager, asks, agent, "", ""}, agent: {login, agent, agent, "", ""}, login: {1, login, login, "", ""},
+			daemon: {manager, daemon, daemon, "", ""}, manager: {1, manager, manager, "", ""},
+		}, []int{agent}, Agent},
+		"or is in it, where a shell leads it": {map[int]shown{
+			asks: {manager, asks, shell, "", ""}, shell: {login, shell, shell, "", ""}, agent: {shell, agent, shell, "", ""}, login: {1, login, login, "", ""},
+			daemon: {manager, daemon, daemon, "", ""}, manager: {1, manager, manager, "", ""},
+		}, []int{agent}, Agent},
+		"who joins the group of the program that tells of a notice": {map[int]shown{
+			asks: {agent, keeper, shell, "", ""}, agent: {shell, agent, shell, "", ""}, shell: {1, shell, shell, "", ""},
+			keeper: {daemon, keeper, shell, "", ""}, daemon: {shell, daemon, shell, "", ""},
+		}, []int{agent}, Run},
+		"who is in the session of a run that has ended": {map[int]shown{asks: {1, asks, ended, "", ""}}, nil, Run},
+		"who has the variable of an agent":              {map[int]shown{asks: {1, asks, asks, inBot, ""}}, nil, Agent},
+		"whose shell has it":                            {map[int]shown{asks: {shell, asks, shell, "", ""}, shell: {1, shell, shell, inBot, ""}}, nil, Agent},
+		"an agent that is a run is a run":               {map[int]shown{asks: {agent, agent, agent, "", ""}, agent: {login, agent, agent, "", ""}, login: {1, login, login, marked, ""}}, []int{agent}, Run},
 		"who was started by what started the daemon has its ancestors, also if those have left theirs": {map[int]shown{
 			asks: {manager, asks, login, "", ""}, daemon: {manager, manager, login, "", ""}, manager: {1, manager, login, "", ""}, agent: {1, agent, login, "", ""},
 		}, []int{agent}, Person},

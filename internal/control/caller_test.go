@@ -2,11 +2,14 @@ package control
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,8 +27,8 @@ type strict struct {
 	by      []caller.Kind
 }
 
-func (s *strict) Refused(by caller.Caller, order string) {
-	s.refused, s.by = append(s.refused, order), append(s.by, by.Kind)
+func (s *strict) Refused(by caller.Caller, order, name string) {
+	s.refused, s.by = append(s.refused, strings.TrimSpace(order+" "+name)), append(s.by, by.Kind)
 }
 
 // A request that a caller may not send does not reach the daemon at all, whatever it asks for.
@@ -73,4 +76,45 @@ func TestWhatAnAgentMayAskForIsListed(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{"GET /v1/status", "GET /v1/session", "GET /v1/queue", "GET /v1/fleet", "GET /v1/events", "GET /v1/history", "POST /v1/told", "POST /v1/nudge"}, may)
+}
+
+// What is asked for is in the address. Who sends more must not fill memory or the disk of the daemon.
+func TestARequestWithABodyIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	server, err := Listen(dir, new(strict), caller.Judge{Proc: procfs.Proc, Daemon: os.Getpid()}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	for _, request := range []string{
+		"GET /v1/status HTTP/1.1\r\nHost: resumed\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n--x\r\n\r\n",
+		"POST /v1/pause HTTP/1.1\r\nHost: resumed\r\nContent-Length: 1000000\r\n\r\nname=",
+	} {
+		conn, err := net.Dial("unix", filepath.Join(dir, SocketName))
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, request)
+		require.NoError(t, err)
+		answer, err := io.ReadAll(conn) // to its end, although the body has none
+		require.NoError(t, err)
+		require.Contains(t, string(answer), "413 ")
+	}
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+func TestTheOldestConnectionMakesRoom(t *testing.T) {
+	open := new(connections)
+	var there []net.Conn
+	for range mostConnections + 2 {
+		here, other := net.Pipe()
+		there = append(there, other)
+		open.Add(&asking{Conn: here, open: open})
+	}
+	require.Len(t, open.all, mostConnections)
+	for _, closed := range there[:2] {
+		_, err := closed.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+	}
+	require.NoError(t, open.all[0].Close())
+	require.Len(t, open.all, mostConnections-1)
 }

@@ -158,7 +158,7 @@ type Backend interface {
 	HandleHook(ctx context.Context, by caller.Caller, nudge HookEvent) error
 
 	// Refused records that a caller asked for something that it may not have.
-	Refused(by caller.Caller, order string)
+	Refused(by caller.Caller, order, name string)
 
 	// Queue returns the tasks.
 	Queue() Tasks

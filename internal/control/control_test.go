@@ -112,7 +112,7 @@ func (d *daemon) HandleHook(_ context.Context, _ caller.Caller, n control.HookEv
 	return nil
 }
 
-func (d *daemon) Refused(caller.Caller, string) {}
+func (d *daemon) Refused(caller.Caller, string, string) {}
 
 func (d *daemon) Queue() control.Tasks { return nil }
 

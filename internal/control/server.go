@@ -67,7 +67,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var serving sync.WaitGroup
 	serve := func(made *socket) {
 		serving.Go(func() {
-			if err := server.Serve(peers{made.listener, s.log}); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(peers{made.listener, s.log, new(connections)}); !errors.Is(err, http.ErrServerClosed) {
 				fail(fmt.Errorf("serve control socket: %w", err))
 			}
 		})
@@ -138,7 +138,7 @@ func (s *Server) handler() http.Handler {
 		}
 		mux.Handle(pattern, s.permit(route.right, serve))
 	}
-	return mux
+	return withoutBody(mux)
 }
 
 // done is the empty answer to an order.
@@ -194,7 +194,8 @@ func answer(w http.ResponseWriter, document any, err error) {
 // peers accepts only connections of the user that the daemon runs as, and of root.
 type peers struct {
 	net.Listener
-	log *slog.Logger
+	log  *slog.Logger
+	open *connections
 }
 
 func (l peers) Accept() (net.Conn, error) {
@@ -205,7 +206,9 @@ func (l peers) Accept() (net.Conn, error) {
 		}
 		process, err := peer.Of(conn.(*net.UnixConn))
 		if err == nil && (process.UID == os.Getuid() || process.UID == 0) {
-			return &asking{conn, process}, nil
+			asks := &asking{conn, process, l.open}
+			l.open.Add(asks)
+			return asks, nil
 		}
 		l.log.Warn("refused a stranger on the control socket", "uid", process.UID, "err", err)
 		process.Release()

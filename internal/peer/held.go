@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"net"
 	"os"
 	"syscall"
@@ -41,7 +42,8 @@ func (h *Held) Close() {
 // Runs reports whether the process has not ended. Without a file it may be a later one with its number.
 func (h *Held) Runs() bool {
 	if h.file == nil {
-		return unix.Kill(h.PID, 0) == nil
+		err := unix.Kill(h.PID, 0)
+		return err == nil || errors.Is(err, unix.EPERM)
 	}
 	return alive(int(h.file.Fd()))
 }

@@ -26,4 +26,8 @@ func open(conn *net.UnixConn, pid int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "process"), nil
 }
 
-func alive(fd int) bool { return unix.PidfdSendSignal(fd, 0, nil, 0) == nil }
+// alive: a process that we may not send a signal to is another user's.
+func alive(fd int) bool {
+	err := unix.PidfdSendSignal(fd, 0, nil, 0)
+	return err == nil || errors.Is(err, unix.EPERM)
+}

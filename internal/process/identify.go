@@ -41,6 +41,9 @@ func (t Table) Program(pid int, is func(path string) bool) (resume.Program, bool
 	return resume.Program{Path: script, Interpreter: exe}, found
 }
 
+// LeadShell is the command of resumed that starts a program, by its path and name, in the terminal of a `resumed shell`.
+const LeadShell = "lead-shell"
+
 // Seems reports whether a process says that it is the program: by its file, by its name, or by the script that it
 // runs. Unlike for Program, nothing of it need be certain: a caller that only seems to be an agent is no person.
 func (t Table) Seems(pid int, is func(path string) bool) bool {
@@ -48,7 +51,15 @@ func (t Table) Seems(pid int, is func(path string) bool) bool {
 	if len(argv) == 0 { // it has ended, or is the kernel's
 		return false
 	}
-	return is(exe) || Runs(argv, is) || len(argv) > 1 && runsOthers(exe) && is(scriptOf(argv))
+	if filepath.Base(exe) == "resumed" && len(argv) > 3 && argv[1] == LeadShell {
+		return is(argv[2]) || is(argv[3])
+	}
+	if len(argv) < 2 || !runsOthers(exe) {
+		return is(exe) || Runs(argv, is)
+	}
+	script := t.seenFrom(pid, scriptOf(argv))
+	target, _ := filepath.EvalSymlinks(script)
+	return Runs(argv, is) || is(script) || is(target)
 }
 
 // NameOf returns what the program of a command is called: for an interpreter, its script; "": a command line for a shell.

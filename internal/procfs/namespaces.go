@@ -74,7 +74,11 @@ func tighter(theirs, ours map[string]string) []string {
 	if theirs["Seccomp"] > ours["Seccomp"] || theirs["Seccomp"] == "2" && number(theirs["Seccomp_filters"], 10) > number(ours["Seccomp_filters"], 10) {
 		all = append(all, "system call filter")
 	}
-	for _, set := range []string{"CapEff", "CapBnd"} {
+	sets := []string{"CapBnd"}
+	if who, err := user(ours); err == nil && who == 0 { // others have at most a few that a login gave them
+		sets = append(sets, "CapEff")
+	}
+	for _, set := range sets {
 		if number(ours[set], 16)&^number(theirs[set], 16) != 0 {
 			return append(all, "fewer capabilities")
 		}
@@ -85,7 +89,7 @@ func tighter(theirs, ours map[string]string) []string {
 // Restrictions returns what restricts a process, for a later comparison by another one.
 func (f FS) Restrictions(pid int) map[string]string {
 	all, status := make(map[string]string), f.Status(pid)
-	for _, name := range []string{"NoNewPrivs", "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"} {
+	for _, name := range []string{"NoNewPrivs", "Seccomp", "Seccomp_filters", "CapEff", "CapBnd", "Uid"} {
 		all[name] = status[name]
 	}
 	for _, ns := range namespaces {

@@ -24,5 +24,9 @@ func TestAProcessIsTighterIfItIsMoreRestricted(t *testing.T) {
 		require.Equal(t, want, strings.Join(tighter(status, free), ", "))
 		require.Empty(t, tighter(free, status), "not the other way round")
 	}
+	ambient := with("CapEff", "800000000")
+	require.Empty(t, tighter(free, ambient), "a login gives its user some, and another way in does not")
+	ambient["Uid"] = "0\t0\t0\t0"
+	require.Equal(t, []string{"fewer capabilities"}, tighter(free, ambient))
 	require.Equal(t, []string{"system call filter"}, tighter(map[string]string{"Seccomp": "2", "Seccomp_filters": "3"}, map[string]string{"Seccomp": "2", "Seccomp_filters": "2"}))
 }

@@ -129,6 +129,7 @@ func Start(cmd Command) (*Process, error) {
 	}
 	switch err := child.Start(); {
 	case err == nil:
+		noteSession(child.Process.Pid)
 		return follow(child, cmd), nil
 	case errors.Is(err, fs.ErrNotExist): // the file exists, so its interpreter is missing
 		return nil, missingInterpreter(program, err)

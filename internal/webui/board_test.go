@@ -75,7 +75,7 @@ func (b *board) DoAway(_ context.Context, host, session string, order control.Ac
 
 func (b *board) HandleHook(context.Context, caller.Caller, control.HookEvent) error { return nil }
 
-func (b *board) Refused(caller.Caller, string) {}
+func (b *board) Refused(caller.Caller, string, string) {}
 
 func (b *board) AddReadings(context.Context, caller.Caller, resume.Key, []usage.Reading) error {
 	return nil

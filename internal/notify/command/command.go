@@ -64,7 +64,7 @@ func (o Options) Send(ctx context.Context, n notify.Notice) (string, error) {
 	var output lastBytes
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Env = childenv.Helper(os.Environ(), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID, "RESUMED_TITLE="+n.Title, "RESUMED_TEXT="+n.Text)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
 

@@ -22,9 +22,7 @@ var settingsFiles = &agent.SettingsFiles{
 		for _, dir := range []string{cmp.Or(variable(startup.HomeVariable), filepath.Join(variable("HOME"), ".claude")), filepath.Join(o.Cwd, ".claude")} {
 			paths = append(paths, filepath.Join(dir, "settings.json"), filepath.Join(dir, "settings.local.json"))
 		}
-		for _, named := range startup.Flags.Parse(startup.Flags.Carry(o).Args).Values("--settings") {
-			paths = append(paths, named)
-		}
+		paths = append(paths, startup.Flags.Parse(startup.Flags.Carry(o).Args).Values("--settings")...)
 		return append(append(paths, managed), more(managed)...)
 	},
 	Read: func(_ string, text []byte) (mode string, rules any) {

@@ -101,14 +101,14 @@ func TestAProgramOfTheProjectContinuesASessionAfterItsUsersWord(t *testing.T) {
 	require.NoError(t, os.Symlink("../claude-code/claude", b.path("bot/node_modules/.bin/claude")))
 	b.claude = b.path("bot/node_modules/.bin/claude")
 	b.start()
-	stops := func() {
-		b.register(b.hold(nil, "claude", "--max-turns", "3"))
+	stops := func(turns string) {
+		b.register(b.hold(nil, "claude", "--max-turns", turns))
 		b.prompted()
-		b.untilSeen("3")
+		b.untilSeen(turns) // and not the process before it
 		b.release()
 		b.stopped()
 	}
-	stops()
+	stops("3")
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, b.claude+" would continue it, and lies below its directory, where the agent can change it")
 	out, errOut, code := b.run("status")
@@ -121,13 +121,13 @@ func TestAProgramOfTheProjectContinuesASessionAfterItsUsersWord(t *testing.T) {
 	require.Zero(t, code, errOut)
 	require.Contains(t, b.ran(), "3")
 	b.untilOver(claudeSession)
-	stops()
+	stops("4")
 	b.until("it is continued without a question", func() bool { return strings.Count(b.read("ran"), "\n") == 2 })
 	b.untilOver(claudeSession)
 
 	b.install("bot/node_modules/claude-code/other", fmt.Sprintf(heldClaude, claudeSession, claudeTranscript))
 	require.NoError(t, os.Rename(b.path("bot/node_modules/claude-code/other"), b.path("bot/node_modules/claude-code/claude")))
-	stops()
+	stops("5")
 	b.untilState(claudeSession, resume.Parked)
 	require.Equal(t, 2, strings.Count(b.read("ran"), "\n"), "it was replaced")
 }

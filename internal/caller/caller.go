@@ -24,7 +24,7 @@ const (
 // Right is what a request needs.
 type Right int
 
-// The rights. The zero Right is nobody's: a request that forgets to name one is refused.
+// The rights. No caller has the zero Right: a request without a right is refused.
 const (
 	_      Right = iota
 	Look         // read what the daemon knows

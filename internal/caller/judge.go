@@ -39,7 +39,7 @@ type Judge struct {
 
 var errGone = errors.New("it has ended, or it is not of this machine")
 
-// Seen is Of for requests that everybody may make whom the daemon can see: the rest is not looked at.
+// Seen judges the caller of a request that only reads: the daemon must see its process, and checks nothing else.
 func (j Judge) Seen(p peer.Process) Caller {
 	if err := j.visible(p); err != nil && j.Proc.Readable() {
 		return Caller{Why: err.Error()}
@@ -110,7 +110,8 @@ func (j Judge) visible(p peer.Process) error {
 	return nil
 }
 
-// forebears returns the ancestors of the daemon: who started it is not judged by that.
+// forebears returns the ancestors of the daemon. They say nothing against a caller: the daemon cannot do more than the
+// process that started it.
 func (j Judge) forebears() []int {
 	var all []int
 	for stat, err := j.Proc.Stat(j.Daemon); err == nil && stat.Parent > 1; stat, err = j.Proc.Stat(stat.Parent) {

@@ -28,7 +28,7 @@ func (a *asking) Close() error {
 }
 
 // mostConnections bounds what callers can use of the daemon's memory and descriptors. The oldest connection makes room
-// for a new one: those who follow the daemon's state come again by themselves.
+// for a new one: clients that follow the daemon's state connect again by themselves.
 const mostConnections = 128
 
 // connections are those that are open, the oldest first.
@@ -102,7 +102,7 @@ func wanted(r *http.Request) string {
 }
 
 // withoutBody refuses requests with a body: all that is asked for is in the address. What is sent there is not read, so
-// that nobody fills memory or the disk with it.
+// that a caller cannot fill memory or the disk with it.
 func withoutBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength == 0 {

@@ -145,9 +145,9 @@ const GrantsFile = "page.grants"
 // mostGrants bounds the file: what ends first goes first.
 const mostGrants = 256
 
-// Grants are the links and cookies that are valid. Only their hashes are stored, so whoever can read the file, such
-// as an agent in a sandbox, gets in no more than before. They are in a file, so that an open page goes on
-// after a restart of the daemon. Removing the file ends all of them at once.
+// Grants are the links and cookies that are valid. Only their hashes are stored: a program that can read the file, such
+// as an agent in a sandbox, learns no valid one. They are in a file, so that an open page goes on after a restart of the
+// daemon. Removing the file ends all of them at once.
 type Grants struct {
 	path string
 	mu   sync.Mutex // guards the file
@@ -191,7 +191,7 @@ func (g *Grants) valid(what purpose, token string) (end time.Time, valid bool) {
 	return end, given && time.Now().Before(end)
 }
 
-// read returns when each grant ends, by its hash. A file that cannot be read lets nobody in.
+// read returns when each grant ends, by its hash. A file that cannot be read holds none.
 func (g *Grants) read() map[string]int64 {
 	ends := make(map[string]int64)
 	if data, err := regular.Read(g.path); err != nil || json.Unmarshal(data, &ends) != nil || ends == nil {

@@ -52,10 +52,7 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, SOAK_WORL
 	.ci/loaded 4 go test -count=1 ./...
 
 faults: ## Break one promise at a time, and see that a test notices (NAME=claim-is-not-synced for one; 15 minutes for all)
-	faults/run $(NAME)
-
-mutants: ## Change one operator at a time, and see how many changes the tests notice (PACKAGE=backoff for one; some take an hour)
-	mutants/run $(PACKAGE)
+	tests/faults/run $(NAME)
 
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	.ci/fuzz "$${FUZZTIME:-30s}"
@@ -70,7 +67,7 @@ pictures: ## Take the pictures of the README anew (needs chromium)
 	go test ./cmd/resumed -run TestPicturesOfTheReadme -count=1 -pictures ../../docs/pictures
 
 docs: ## Write the parts of the documents that the code says
-	go test . -run TestDocumentsSayWhatTheCodeSays -update
+	go test ./tests/repo -run TestDocumentsSayWhatTheCodeSays -update
 
 packages: ## Build all packages, archives and images into dist/ (the first time ten minutes, for goreleaser)
 	packaging/build
@@ -81,4 +78,4 @@ packages-test: ## Install what is in dist/ on trees of their own, and run it (ro
 release: ## Build the packages of the tag that is checked out, and of nothing else
 	packaging/release
 
-.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak faults mutants fuzz learn systemd-test packages packages-test release
+.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak faults fuzz learn systemd-test packages packages-test release

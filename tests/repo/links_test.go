@@ -1,4 +1,4 @@
-package resumed
+package repo
 
 import (
 	"os"
@@ -17,6 +17,7 @@ var (
 
 // A link between documents leads to a file that exists, and to a heading that is in it.
 func TestLinksBetweenDocumentsLeadSomewhere(t *testing.T) {
+	t.Chdir(root)
 	checked := 0
 	for _, file := range documents(t) {
 		for _, found := range linkTarget.FindAllStringSubmatch(readText(t, file), -1) {

@@ -1,4 +1,4 @@
-package resumed
+package repo
 
 import (
 	"flag"
@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "write the generated parts of the docume
 
 // What the code says and a document repeats is generated: `make docs` writes it.
 func TestDocumentsSayWhatTheCodeSays(t *testing.T) {
+	t.Chdir(root)
 	for _, part := range []struct{ file, name, text string }{
 		{"docs/faq.md", "remedies", remediesTable()},
 		{"docs/configuration.md", "keys", configurationReference(t)},
@@ -52,6 +53,7 @@ func TestDocumentsSayWhatTheCodeSays(t *testing.T) {
 
 // The README counts the built-in agents, and its table has each of them.
 func TestTheReadmeCountsTheAgents(t *testing.T) {
+	t.Chdir(root)
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	for _, said := range []string{"agents: %d, and your own", "agents-%d_and_your_own", "| agents | %d, and your own |"} {
@@ -64,6 +66,7 @@ func TestTheReadmeCountsTheAgents(t *testing.T) {
 
 // The table of the questions explains each of them, in order.
 func TestTheQuestionsAreExplained(t *testing.T) {
+	t.Chdir(root)
 	faq, err := os.ReadFile("docs/faq.md")
 	require.NoError(t, err)
 	explained := regexp.MustCompile(`(?m)^\| \d+ \| \*\*(.*)\*\* \| .+\. \| .+\. \|$`).FindAllStringSubmatch(string(faq), -1)

@@ -1,5 +1,5 @@
-// Package resumed holds the tests of the repository as a whole.
-package resumed
+// Package repo has the tests of the repository as a whole: which room may know which, and what documents say.
+package repo
 
 import (
 	"go/ast"
@@ -17,6 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+// root is where the repository begins. A test goes there by itself, so that go test sees which files it reads.
+const root = "../.."
 
 // arrows says which package may import which. Arrows go down; siblings meet in
 // app. A package that is not listed may import none of ours.
@@ -140,8 +143,7 @@ var arrows = map[string][]string{
 	},
 	"internal/agent/codex/rollout": {"internal/lines", "internal/agent", "internal/lazy", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/agent/opencode": {
-		"internal/headless", "internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/dirs", "internal/fsevents", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
-		"internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
+		"internal/headless", "internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
 	},
 	"internal/agent/opencode/database":  {"internal/agent", "internal/lines", "internal/limit", "internal/resume", "internal/sqliteread"},
 	"internal/agent/opencode/processes": {"internal/agent", "internal/leash", "internal/process", "internal/resume"},
@@ -251,6 +253,7 @@ func isModule(dir string) bool {
 }
 
 func TestArrowsGoDown(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		for _, imported := range s.imports {
 			ours, found := strings.CutPrefix(imported, "resumed/")
@@ -264,6 +267,7 @@ func TestArrowsGoDown(t *testing.T) {
 // The server of a fleet is in the program of the hub alone: it polls /proc every second in every program
 // that contains it.
 func TestTheDaemonContainsNoServer(t *testing.T) {
+	t.Chdir(root)
 	imports := make(map[string][]string)
 	for _, s := range sources(t) {
 		imports[s.pkg] = append(imports[s.pkg], s.imports...)
@@ -303,6 +307,7 @@ func matchesAny(patterns []string, name string) bool {
 }
 
 func TestLibrariesStayInTheirRooms(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		for _, imported := range s.imports {
 			first, _, _ := strings.Cut(imported, "/")
@@ -336,6 +341,7 @@ func within(imported, library string) bool {
 }
 
 func TestTheCoreIsPure(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		if !slices.Contains(pure, s.pkg) {
 			continue
@@ -351,6 +357,7 @@ func TestTheCoreIsPure(t *testing.T) {
 // A short command needs few of the program's patterns: those of a package are compiled by internal/lazy, and
 // here, as a bad one would be found when it is first used.
 func TestPatternsAreCompiledWhenTheyAreNeeded(t *testing.T) {
+	t.Chdir(root)
 	tried := 0
 	for _, s := range sources(t) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), s.file, nil, 0)
@@ -395,6 +402,7 @@ func literal(e ast.Expr) (value string, known bool) {
 }
 
 func TestEachPackageSaysWhatItIs(t *testing.T) {
+	t.Chdir(root)
 	said := make(map[string]int)
 	for _, s := range sources(t) {
 		said[s.pkg] += 0
@@ -411,6 +419,7 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 
 // On Windows the program says that it runs in WSL, and nothing else of it is compiled.
 func TestWindowsGetsASentence(t *testing.T) {
+	t.Chdir(root)
 	for _, s := range sources(t) {
 		if path.Dir(s.pkg) != "cmd" || strings.HasSuffix(s.file, "_windows.go") {
 			continue
@@ -426,6 +435,7 @@ func TestWindowsGetsASentence(t *testing.T) {
 
 // SECURITY.md promises nothing that no test holds.
 func TestEveryPromiseHasItsTests(t *testing.T) {
+	t.Chdir(root)
 	text, err := os.ReadFile("SECURITY.md")
 	require.NoError(t, err)
 	_, promises, _ := strings.Cut(string(text), "## What is promised")

@@ -409,21 +409,6 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// On Windows the program says that it runs in WSL, and nothing else of it is compiled.
-func TestWindowsGetsASentence(t *testing.T) {
-	for _, s := range sources(t) {
-		if path.Dir(s.pkg) != "cmd" || strings.HasSuffix(s.file, "_windows.go") {
-			continue
-		}
-		text, err := os.ReadFile(s.file)
-		require.NoError(t, err)
-		first, _, _ := strings.Cut(string(text), "\n")
-		linux := strings.HasSuffix(s.file, "_linux.go") // its name says so
-		require.True(t, linux || strings.HasPrefix(first, "//go:build ") && strings.Contains(first, "!windows"),
-			"%s begins with //go:build !windows", s.file)
-	}
-}
-
 // SECURITY.md promises nothing that no test holds.
 func TestEveryPromiseHasItsTests(t *testing.T) {
 	text, err := os.ReadFile("SECURITY.md")

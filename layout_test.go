@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	},
 	"internal/doctor": {
 		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
-		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal", "internal/terminal/gnuscreen", "internal/terminal/kitty",
+		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state",
 	},
 	"cmd/resumed-hub": {
 		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
@@ -102,10 +102,8 @@ var arrows = map[string][]string{
 	"internal/childenv":              {"internal/resume"},
 	"internal/sessionbus":            {"internal/dirs"},
 	"internal/shellinit":             {"internal/atomicfile"},
-	"internal/terminal":              {"internal/peer", "internal/procfs", "internal/resume"},
+	"internal/terminal":              {"internal/procfs", "internal/resume"},
 	"internal/shell":                 {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
-	"internal/terminal/kittytest":    {},                                                          // for tests alone
-	"internal/terminal/screentest":   {},                                                          // for tests alone
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/lazy", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
 	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
@@ -184,7 +182,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/resumed", "cmd/resumed-hub", "internal/commandline"},
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest", "internal/terminal/screentest"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/terminaltest"},
 	"golang.org/x/sys/unix":                   {"internal/agent", "internal/config/reload", "internal/process", "internal/procfs", "internal/program", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},

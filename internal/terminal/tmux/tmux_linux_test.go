@@ -15,8 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/peer"
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
+	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/terminaltest"
 	"resumed/internal/terminal/tmux"
 )
@@ -308,8 +310,8 @@ type shifted struct {
 
 func (w shifted) Facts(ctx context.Context) (terminal.Facts, error) {
 	facts, err := w.Window.Facts(ctx)
-	if !facts.Input.At.IsZero() {
-		facts.Input.At = facts.Input.At.Add(-*w.ago)
+	if !facts.LastKey.IsZero() {
+		facts.LastKey = facts.LastKey.Add(-*w.ago)
 	}
 	return facts, err
 }
@@ -333,7 +335,7 @@ func TestAPersonAtTheKeyboardGoesFirst(t *testing.T) {
 	types := s.attach()
 	facts, err := window.Facts(t.Context())
 	require.NoError(t, err)
-	key := facts.Input.At
+	key := facts.LastKey
 	require.WithinRange(t, key, began, time.Now().Add(time.Second), "tmux tells the second in which somebody came")
 	require.ErrorIs(t, pane.Type(t.Context(), "a"), terminal.ErrInUse, "somebody came since")
 	for ; ago < 11*time.Second; ago += 250 * time.Millisecond {
@@ -362,4 +364,36 @@ func TestAPersonAtTheKeyboardGoesFirst(t *testing.T) {
 	types("z")
 	require.NoError(t, pane.Quiet(t.Context()), "the person is elsewhere")
 	require.NoError(t, pane.Type(t.Context(), "b"))
+}
+
+// The terminal that the agent lives in counts, not the one around it.
+func TestOneTerminalInTheOther(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "sh") // the path of a socket may not be long
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	outer := terminaltest.Program{T: t, Keys: filepath.Join(dir, "keys")}
+	listener, err := shellpty.Listen(filepath.Join(dir, "shells"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go shellpty.Serve(listener, func(*peer.Held, shellpty.Question) shellpty.Answer {
+		pid, _ := outer.Typed()
+		tty, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
+		return shellpty.Answer{PID: pid, TTY: tty}
+	})
+	inShell := shellpty.Variable + "=" + listener.Addr().String()
+
+	s := newServer(t)
+	s.run(inShell + " exec SELF") // as in a tmux that was started in a resumed shell
+	cmd := exec.Command(os.Args[0], outer.Keys)
+	cmd.Env = append(os.Environ(), childEnv+"=echo", inShell, "TMUX="+s.socket+",1,0", "TMUX_PANE=%0") // and the other way round
+	terminaltest.Open(t, cmd)
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+
+	pane, err := terminal.Find(t.Context(), s.Process(), tmux.Find, shellpty.Find)
+	require.NoError(t, err)
+	require.Contains(t, pane.String(), "of the tmux server at "+s.socket)
+	pane, err = terminal.Find(t.Context(), outer.Process(), tmux.Find, shellpty.Find)
+	require.NoError(t, err)
+	require.Contains(t, pane.String(), "the resumed shell at "+listener.Addr().String())
 }

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	if lag, err := time.ParseDuration(os.Getenv(fieldEnv)); err == nil {
-		os.Exit(terminaltest.Field(lag))
+		os.Exit(runField(lag))
 	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "16"); err != nil { // they wait for terminals and people, and compute little

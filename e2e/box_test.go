@@ -23,8 +23,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
-	"resumed/internal/terminal/kittytest"
-	"resumed/internal/terminal/screentest"
 )
 
 // patience is how long a test waits for what must happen. Agents are heavy, and
@@ -48,11 +46,7 @@ type box struct {
 	plain    bool              // the agent's terminal looks as if it were not in tmux
 	shell    bool              // the agent is in a resumed shell, in a terminal that looks so
 	seat     string            // the agent is in a resumed shell there: "pty", "xterm"
-	kitty    *kittytest.Kitty  // that the agent's terminal is in; nil: tmux
-	inScreen bool              // the agent's terminal is in GNU screen
-	attended bool              // which a person has open
-	types    func(keys string) // what that person does, or the one at the seat
-	screen   *screentest.Session
+	types    func(keys string) // what the person at the seat does
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer

@@ -144,8 +144,8 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, movedMenu, inKitty, menuInKitty, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, killedInNamespace, together, permits, onetime, commands, cleared}, sample(4, append(append(claudeLeash(), seats...), inScreen, openInScreen, togetherInScreen, menuInScreen, inEditor, menuInShell, tour))...),
-		slow:  named(armed.name, paid.name, quiet.name, opened.name, vim.name, inScreen.name),
+		live:  append([]situation{idle, menu, movedMenu, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, killedInNamespace, together, permits, onetime, commands, cleared}, sample(4, append(append(claudeLeash(), seats...), inEditor, menuInShell, tour))...),
+		slow:  named(armed.name, paid.name, quiet.name, opened.name, vim.name),
 	}
 }
 

@@ -17,25 +17,17 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
-	"resumed/internal/terminal/gnuscreen"
 )
 
 // pane is an agent at work in a terminal of its own.
 type pane struct {
 	b      *box
 	socket string
-	window int // of kitty, where there is one
 }
 
 // talk starts the agent on a new session in a terminal.
 func (b *box) talk(prompt string) *pane {
 	b.t.Helper()
-	if b.kitty != nil {
-		return b.talkInKitty(prompt)
-	}
-	if b.inScreen {
-		return b.talkInScreen(prompt)
-	}
 	if b.seat != "" {
 		return b.talkAtSeat(prompt)
 	}
@@ -77,12 +69,6 @@ func (p *pane) command(args ...string) *exec.Cmd {
 
 // screen is what a person would see.
 func (p *pane) screen() string {
-	if p.b.kitty != nil {
-		return p.b.kitty.Screen(p.window)
-	}
-	if p.b.screen != nil {
-		return gnuscreen.Restored([]byte(p.b.screen.Hardcopy()))
-	}
 	if p.b.seat != "" {
 		return p.b.screenAtSeat()
 	}
@@ -103,12 +89,6 @@ func (p *pane) write(text string) {
 
 func (p *pane) pid() int {
 	p.b.t.Helper()
-	if p.b.kitty != nil {
-		return p.b.kitty.PID(p.window)
-	}
-	if p.b.screen != nil {
-		return p.b.screen.Root()
-	}
 	if p.b.seat != "" {
 		return p.b.shells()[0].PID
 	}

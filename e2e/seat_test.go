@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"os/exec"
@@ -14,7 +15,6 @@ import (
 
 	"resumed/internal/agenttest"
 	"resumed/internal/resume"
-	"resumed/internal/terminal/kittytest"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/terminaltest"
 	"resumed/internal/terminal/vtscreen"
@@ -65,7 +65,7 @@ func (b *box) atXterm() (variable string) {
 			b.t.Skip("XTERM IS NOT TRIED HERE: there is no " + program)
 		}
 	}
-	variable = "DISPLAY=" + kittytest.Display(b.t)
+	variable = "DISPLAY=" + display(b.t)
 	b.types = func(keys string) {
 		args := []string{"mousemove", "200", "200", "type", "--delay", "1", keys}
 		if name, ok := map[string]string{"\x15": "ctrl+u", "\r": "Return"}[keys]; ok {
@@ -77,6 +77,22 @@ func (b *box) atXterm() (variable string) {
 		require.NoError(b.t, err, "%s", out)
 	}
 	return variable
+}
+
+// display starts an X server that nobody sees, and returns its display.
+func display(t *testing.T) string {
+	t.Helper()
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	cmd := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1400x1000x24", "-nolisten", "tcp")
+	cmd.ExtraFiles = []*os.File{write}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	require.NoError(t, write.Close())
+	number, err := bufio.NewReader(read).ReadString('\n')
+	require.NoError(t, err, "Xvfb did not come")
+	return ":" + strings.TrimSpace(number)
 }
 
 // shells are the resumed shells that run.

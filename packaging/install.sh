@@ -47,8 +47,7 @@ platform() {
     case $(uname -s) in
     Linux) os=linux ;;
     Darwin) os=darwin ;;
-    MINGW* | MSYS* | CYGWIN*) fail "it does not run on Windows itself" "the same in WSL" ;;
-    *) fail "there is no archive for $(uname -s)" "building it from its sources, with Go" ;;
+    *) fail "it does not run on $(uname -s)" "the same on Linux or macOS, or in WSL" ;;
     esac
     case $(uname -m) in
     x86_64 | amd64) arch=amd64 ;;

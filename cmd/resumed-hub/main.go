@@ -1,5 +1,3 @@
-//go:build !windows
-
 // Command resumed-hub is the server that connects the machines of a fleet. `resumed hub` starts it, so its
 // help and its messages use that name.
 package main

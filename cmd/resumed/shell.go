@@ -1,5 +1,3 @@
-//go:build !windows
-
 package main
 
 import (
@@ -37,9 +35,9 @@ func (c *cli) shellCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		Short: "Start an agent so that the daemon can type into it",
 		Long: "Starts an agent in this terminal, whichever it is. After a limit the daemon types the\n" +
-			"prompt there; nothing else changes, and the exit code is the agent's own. In tmux,\n" +
-			"GNU screen, or a kitty with remote control, the agent is started directly: the daemon can type\n" +
-			"there anyway. So it is if there is no terminal, as in a script.\n\n" +
+			"prompt there; nothing else changes, and the exit code is the agent's own. In tmux\n" +
+			"the agent is started directly: the daemon can type there anyway. So it is if there is\n" +
+			"no terminal, as in a script.\n\n" +
 			"With --tmux the agent runs inside its own tmux: it keeps running if you close the\n" +
 			"window, and Ctrl-b d leaves it and prints how to come back.\n\n" +
 			"Without a command, it lists the agents that still run.",

@@ -68,7 +68,7 @@ func TestShellFunctions(t *testing.T) {
 			require.Equal(t, "[claude]\r\n", b.typed(`echo x | claude`))
 			require.NotContains(t, b.typed(`type codex`), "function", "only for agents that are there")
 
-			for _, variable := range []string{"TMUX", "STY", "KITTY_LISTEN_ON", "RESUMED_SHELL"} {
+			for _, variable := range []string{"TMUX", "RESUMED_SHELL"} {
 				b.vars = []string{variable + "=x"}
 				require.NotContains(t, b.typed(`claude 'a b'`), "resumed", variable)
 			}

@@ -28,9 +28,6 @@ import (
 	"resumed/internal/runner"
 	"resumed/internal/shell"
 	"resumed/internal/terminal"
-	"resumed/internal/terminal/gnuscreen"
-	"resumed/internal/terminal/kittytest"
-	"resumed/internal/terminal/screentest"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/terminaltest"
 	"resumed/internal/terminal/tmux"
@@ -65,7 +62,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	if lag, err := time.ParseDuration(os.Getenv(fieldEnv)); err == nil {
-		os.Exit(terminaltest.Field(lag))
+		os.Exit(runField(lag))
 	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "16"); err != nil { // they wait for terminals and people, and compute little
@@ -98,26 +95,25 @@ type race struct {
 	sends  bool           // and sent
 	begins time.Duration  // after the resume has begun
 	late   bool           // or when it is over
-	ready  func()         // is called just before
 	away   time.Time      // from then on the keys of the person are told apart from the one that opened the terminal
 }
 
-// seat is a terminal that can be typed into.
-type seat struct {
-	start  func(r *race, dir string, env []string) (pid int) // the program with the input field
-	within time.Duration                                     // the longest time until the person begins to type: about as long as a resume takes there
-}
+// seat starts the program with the input field in a terminal that can be typed into.
+type seat func(r *race, dir string, env []string) (pid int)
+
+// within is the longest time until the person begins to type: about as long as a resume takes.
+const within = 700 * time.Millisecond
 
 // newRace starts the program with the input field in a terminal, with a person at it.
 func newRace(t *testing.T, dice *rand.Rand, where seat) *race {
 	r := &race{
 		world: newWorld(t), says: "I look at it myself"[:6+dice.IntN(13)], sends: dice.IntN(2) == 0,
-		begins: time.Duration(dice.Int64N(int64(where.within))), late: dice.IntN(8) == 0,
+		begins: time.Duration(dice.Int64N(int64(within))), late: dice.IntN(8) == 0,
 	}
 	dir, err := os.MkdirTemp("", "tm") // the path of a socket may not be long
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pid := where.start(r, dir, append(os.Environ(), fmt.Sprintf("%s=%dms", fieldEnv, 1+dice.IntN(60))))
+	pid := where(r, dir, append(os.Environ(), fmt.Sprintf("%s=%dms", fieldEnv, 1+dice.IntN(60))))
 	require.Eventually(t, func() bool { return strings.Contains(r.screen(), "❯") && r.draft() == "" }, time.Minute, 10*time.Millisecond)
 	start, err := runner.StartTime(pid)
 	require.NoError(t, err)
@@ -147,8 +143,8 @@ func findAttached(environ []string) (terminal.Window, error) {
 
 func (p attachedPane) Facts(ctx context.Context) (terminal.Facts, error) {
 	facts, err := p.Window.Facts(ctx)
-	if facts.Input.Mark == p.came {
-		facts.Input.At = facts.Input.At.Add(-time.Minute)
+	if facts.Mark == p.came {
+		facts.LastKey = facts.LastKey.Add(-time.Minute)
 	}
 	return facts, err
 }
@@ -189,26 +185,6 @@ func inTmux(r *race, dir string, env []string) (pid int) {
 	pid, err = strconv.Atoi(strings.TrimSpace(tmux("display-message", "-p", "#{pane_pid}")))
 	require.NoError(r.t, err)
 	return pid
-}
-
-// inScreen starts the program in GNU screen, which the person has opened.
-func inScreen(r *race, dir string, env []string) (pid int) {
-	s := screentest.Start(r.t, dir, env, os.Args[0], r.now().Transcript)
-	shows := s.Command("-x")
-	person := terminaltest.Open(r.t, shows)
-	go func() { _, _ = io.Copy(io.Discard, person) }()
-	r.person, r.close = person, sync.OnceFunc(func() { _ = person.Close(); s.Stop() })
-	r.t.Cleanup(r.close)
-	r.screen = func() string { return gnuscreen.Restored([]byte(s.Hardcopy())) }
-	s.Until("it is shown to the person", func() bool {
-		out, _ := s.Command("-ls").CombinedOutput()
-		return strings.Contains(string(out), "(Attached)")
-	})
-	// The kernel tells when the terminal was last read from: a while ago.
-	tty, err := os.Readlink(procfs.Proc.Path(shows.Process.Pid, "fd", "0"))
-	require.NoError(r.t, err)
-	require.NoError(r.t, os.Chtimes(tty, time.Now().Add(-time.Minute), time.Time{}))
-	return s.Root()
 }
 
 // inShell starts the program in a resumed shell, in the person's own terminal.
@@ -254,25 +230,6 @@ func inShell(r *race, dir string, env []string) (pid int) {
 	return pid
 }
 
-// inKitty starts the program in the window of a kitty that has the keyboard.
-func inKitty(k *kittytest.Kitty) func(r *race, dir string, env []string) (pid int) {
-	return func(r *race, dir string, env []string) (pid int) {
-		window := k.Launch(dir, env, os.Args[0], r.now().Transcript)
-		match := map[string]any{"match": fmt.Sprint("id:", window)}
-		r.screen = func() string { return k.Screen(window) }
-		r.close = sync.OnceFunc(func() { k.Ask("close-window", match) })
-		r.person, pid = k.Person(), k.PID(window)
-		r.ready = func() {
-			k.Ask("focus-window", match)
-			// The kernel tells when the terminal was last read from: a while ago.
-			tty, err := os.Readlink(procfs.Proc.Path(pid, "fd", "0"))
-			require.NoError(r.t, err)
-			require.NoError(r.t, os.Chtimes(tty, time.Now().Add(-time.Minute), time.Time{}))
-		}
-		return pid
-	}
-}
-
 func readField(screen string) agent.ScreenState {
 	_, draft, shown := strings.Cut(screen, "❯")
 	if !shown {
@@ -292,9 +249,6 @@ func (r *race) has() string {
 
 // run resumes the session while the person types, and returns what came of it.
 func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
-	if r.ready != nil {
-		r.ready()
-	}
 	press := func(key string) {
 		if _, err := io.WriteString(r.person, key); err != nil {
 			t.Errorf("a key of the person: %v", err)
@@ -335,26 +289,16 @@ func (r *race) run(t *testing.T, dice *rand.Rand) (result string) {
 // typed.
 func TestAPersonWhoTypesAtTheSameTimeInTmux(t *testing.T) {
 	t.Parallel()
-	playRaces(t, seat{inTmux, 700 * time.Millisecond})
-}
-
-func TestAPersonWhoTypesAtTheSameTimeInScreen(t *testing.T) {
-	t.Parallel()
-	playRaces(t, seat{inScreen, 2 * time.Second})
+	playRaces(t, inTmux)
 }
 
 func TestAPersonWhoTypesAtTheSameTimeInShell(t *testing.T) {
 	t.Parallel()
-	playRaces(t, seat{inShell, 700 * time.Millisecond})
-}
-
-func TestAPersonWhoTypesAtTheSameTimeInKitty(t *testing.T) {
-	t.Parallel()
-	playRaces(t, seat{inKitty(kittytest.Start(t)), 2 * time.Second})
+	playRaces(t, inShell)
 }
 
 func playRaces(t *testing.T, where seat) {
-	for _, program := range []string{"tmux", "screen", "script"} {
+	for _, program := range []string{"tmux", "script"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip("TYPING IS NOT TESTED HERE: ", err)
 		}

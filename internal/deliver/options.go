@@ -13,8 +13,6 @@ import (
 	"resumed/internal/runner"
 	"resumed/internal/starts"
 	"resumed/internal/terminal"
-	"resumed/internal/terminal/gnuscreen"
-	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/tmux"
 )
@@ -175,8 +173,8 @@ type Pane interface {
 	Press(context.Context, terminal.Key) error
 }
 
-// terminals are the terminals that can be typed into. The first ones run inside the others.
-var terminals = []terminal.Finder{tmux.Find, gnuscreen.Find, shellpty.Find, kitty.Find}
+// terminals are the terminals that can be typed into.
+var terminals = []terminal.Finder{tmux.Find, shellpty.Find}
 
 type here struct{}
 

@@ -86,7 +86,8 @@ func (t *typing) blocked(why string) *resume.NotSent {
 	return &resume.NotSent{Why: why, Owner: t.owner, Then: resume.TellUnreached}
 }
 
-// unchanged looks again, to see whether a person types. Not every terminal tells of keys.
+// unchanged looks again, to see whether a person types. tmux does not tell of keys that
+// come through send-keys or a client in control mode.
 func (t *typing) unchanged(ctx context.Context, before agent.ScreenState) *resume.NotSent {
 	pause(ctx, lookPause)
 	now, notSent := t.look(ctx, func(s agent.ScreenState) bool { return !s.Strange })

@@ -119,7 +119,6 @@ func Examine(ctx context.Context, in Input) *Report {
 	examineDaemon(ctx, r, in)
 	examineFleet(ctx, r, in)
 	examineTmux(ctx, r)
-	examineTerminals(ctx, r)
 	examineDesktop(ctx, r, in)
 	in.Service(ctx, r)
 	examineClock(r, time.Now())

@@ -21,9 +21,6 @@ import (
 	"resumed/internal/ownership"
 	"resumed/internal/program"
 	"resumed/internal/state"
-	"resumed/internal/terminal"
-	"resumed/internal/terminal/gnuscreen"
-	"resumed/internal/terminal/kitty"
 )
 
 // Stored describes one kind of stored data: where it is, its size, and its limit.
@@ -157,28 +154,6 @@ func examineTmux(ctx context.Context, r *Report) {
 		return
 	}
 	r.OK("tmux", program.Version(ctx, nil, path, "-V"))
-}
-
-// examineTerminals reports whether resumed can type into an agent in this terminal, if it is one
-// that may refuse.
-func examineTerminals(ctx context.Context, r *Report) {
-	examineWindow(ctx, r, "screen", "GNU screen", "screen --version must say 4.01 or newer", gnuscreen.Find)
-	examineWindow(ctx, r, "kitty", "kitty", kitty.Hint+", then restart kitty", kitty.Find)
-}
-
-func examineWindow(ctx context.Context, r *Report, name, title, helps string, look terminal.Finder) {
-	window, err := look(os.Environ())
-	if window == nil && err == nil {
-		return // it is another terminal
-	}
-	if err == nil {
-		_, err = window.Facts(ctx)
-	}
-	if err != nil {
-		r.Warn(name, "resumed cannot type into an agent in this "+title+": "+err.Error(), helps)
-		return
-	}
-	r.OK(name, "remote control works here")
 }
 
 func examineDesktop(ctx context.Context, r *Report, in Input) {

@@ -223,7 +223,7 @@ func outOfReach(v *view.Session) {
 	v.Class, v.Attempts, v.Attempt = limit.UsageLimit, nil, 0
 	v.Owner = &resume.Owner{PID: 4242, Kind: "interactive"}
 	v.Unreached = "open in its terminal: continue there, or quit it and resumed continues it; " +
-		"resumed cannot type there (process 4242): it is not in tmux, GNU screen or kitty; next time start it with `resumed shell claude`"
+		"resumed cannot type there (process 4242): it is not in tmux; next time start it with `resumed shell claude`"
 	v.Reason = v.Unreached + "; usage limit: You've hit your 5-hour limit · resets 11pm (UTC)"
 }
 

@@ -33,8 +33,6 @@ func statOf(pid int) (Stat, error) {
 	return s, nil
 }
 
-func environOf(pid int) ([]string, error) { return of(pid).Environ() }
-
 // Terminal returns the number of the terminal of that path, as in Stat.TTY.
 func Terminal(path string) (uint64, error) {
 	info, err := device(path)

@@ -1,10 +1,32 @@
 package procfs
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+	"syscall"
 
-func statOf(pid int) (Stat, error) { return statByPieces(pid) }
+	"github.com/shirou/gopsutil/v4/process"
+	"golang.org/x/sys/unix"
+)
 
-func environOf(pid int) ([]string, error) { return of(pid).Environ() }
+// statOf asks the library several times. The library does not know the terminal.
+func statOf(pid int) (Stat, error) {
+	p := of(pid)
+	parent, err := p.Ppid()
+	began, beganErr := p.CreateTime()
+	states, stateErr := p.Status()
+	if err := errors.Join(err, beganErr, stateErr); err != nil {
+		return Stat{}, err
+	}
+	group, _ := syscall.Getpgid(pid) // may be hidden for another user's process
+	s := Stat{PID: pid, State: 'S', Parent: int(parent), Group: group, Start: uint64(began)}
+	switch states[0] {
+	case process.Zombie:
+		s.State = 'Z'
+	case process.Stop:
+		s.State = 'T'
+	}
+	return s, nil
+}
 
 // Terminal returns the number of the terminal of that path, as in Stat.TTY: eight bits of the
 // minor number, the major one, the rest of the minor.

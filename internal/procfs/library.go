@@ -53,7 +53,7 @@ func (f FS) environByLibrary(pid int) ([]string, error) {
 	var environ []string
 	err := error(ErrUnseen)
 	if f.told() {
-		environ, err = environOf(pid)
+		environ, err = of(pid).Environ()
 	}
 	if err == nil && len(environ) == 0 {
 		err = ErrUnseen

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // FS is the directory where the kernel shows processes. Where there is none, the Library and
@@ -144,15 +142,6 @@ func device(path string) (info syscall.Stat_t, err error) {
 		return info, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	return info, nil
-}
-
-// LastRead returns when a program last read from the terminal of that path.
-func LastRead(path string) (time.Time, error) {
-	var info unix.Stat_t
-	if err := unix.Stat(path, &info); err != nil {
-		return time.Time{}, &os.PathError{Op: "stat", Path: path, Err: err}
-	}
-	return time.Unix(info.Atim.Unix()), nil
 }
 
 // Stat is the kernel's record of a process, in one line.

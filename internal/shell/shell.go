@@ -23,8 +23,6 @@ import (
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
-	"resumed/internal/terminal/gnuscreen"
-	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/shellpty"
 	"resumed/internal/terminal/tmux"
 	"resumed/internal/terminal/vtscreen"
@@ -299,6 +297,6 @@ func (s *Shell) processes() (pids []int) {
 
 // Needless reports whether the daemon can type into the terminal of this process as it is.
 func Needless(ctx context.Context) bool {
-	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Find, gnuscreen.Find, shellpty.FindPlain, kitty.Find)
+	_, err := terminal.Find(ctx, resume.Process{PID: os.Getpid()}, tmux.Find, shellpty.FindPlain)
 	return err == nil
 }

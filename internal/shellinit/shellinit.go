@@ -26,11 +26,11 @@ type Shell struct {
 }
 
 // The functions are for people alone: a script that starts an agent has no terminal, or is no
-// interactive shell. In terminals that can be typed into anyway, and inside `resumed shell`, the
+// interactive shell. In tmux, which can be typed into anyway, and inside `resumed shell`, the
 // agent is started as it is; so it is if resumed was removed.
 const (
 	posixBegin = `	_resumed_shell() {
-		if [ -t 0 ] && [ -t 1 ] && [ -z "${TMUX-}${STY-}${KITTY_LISTEN_ON-}${RESUMED_SHELL-}" ] && command -v resumed >/dev/null; then
+		if [ -t 0 ] && [ -t 1 ] && [ -z "${TMUX-}${RESUMED_SHELL-}" ] && command -v resumed >/dev/null; then
 			command resumed shell "$@"
 		else
 			command "$@"
@@ -57,7 +57,7 @@ var shells = []Shell{
 		Name: "fish", Line: `resumed shell --init fish | source`,
 		begin: `if status is-interactive
 	function _resumed_shell
-		if isatty stdin; and isatty stdout; and test -z "$TMUX$STY$KITTY_LISTEN_ON$RESUMED_SHELL"; and command -q resumed
+		if isatty stdin; and isatty stdout; and test -z "$TMUX$RESUMED_SHELL"; and command -q resumed
 			command resumed shell $argv
 		else
 			command $argv

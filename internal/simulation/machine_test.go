@@ -273,7 +273,7 @@ func (c computer) Pane(_ context.Context, id resume.Process) (deliver.Pane, erro
 			return &pane{life: c.life, place: p}, nil
 		}
 	}
-	return nil, &terminal.Refusal{Why: "it is not in tmux, GNU screen or kitty", Outside: true}
+	return nil, terminal.ErrOutside
 }
 
 type pane struct {

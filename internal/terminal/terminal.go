@@ -1,24 +1,18 @@
 // Package terminal finds the terminal of an agent, checks before every key that it is the right
-// one, and types into it. The programs that can type (tmux, GNU screen, kitty) have packages of their own
-// below this one.
+// one, and types into it. Those that can be typed into (tmux, `resumed shell`) have packages of their
+// own below this one.
 package terminal
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"resumed/internal/peer"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -27,11 +21,6 @@ import (
 type Refusal struct {
 	Why     string
 	Passing bool // it may be over soon, as when a person uses the terminal
-	Outside bool // the process was not started where anything can be typed
-	Gone    bool // no program listens for what is typed any more
-
-	// Helps is what a person can do to make it work the next time; "": nothing.
-	Helps string
 }
 
 func (e *Refusal) Error() string { return e.Why }
@@ -39,22 +28,18 @@ func (e *Refusal) Error() string { return e.Why }
 // ErrInUse says that a person uses the terminal: nothing was typed.
 var ErrInUse = &Refusal{Why: "somebody was at its keyboard just now", Passing: true}
 
-// ErrUnmarked says that something was typed, and that its keys have changed the Input.Mark.
-var ErrUnmarked = errors.New("its keys cannot be told apart from what was typed for it")
+// ErrOutside says that the process was not started where anything can be typed.
+var ErrOutside = &Refusal{Why: "it is not in tmux"}
 
 // quietFor is how long no key of a person must have come before something is typed.
 const quietFor = 10 * time.Second
 
 // Advice returns why nothing can be typed, and what helps at the next start of the program.
 func (e *Refusal) Advice(program string) string {
-	if !e.Outside {
+	if e != ErrOutside {
 		return e.Why
 	}
-	next := fmt.Sprintf("start it with `resumed shell %s`", program)
-	if e.Helps != "" {
-		next = e.Helps + ", or " + next
-	}
-	return fmt.Sprintf("%s; next time %s", e.Why, next)
+	return fmt.Sprintf("%s; next time start it with `resumed shell %s`", e.Why, program)
 }
 
 // Key is a key that may be pressed. There are no others on purpose: digits and arrows choose
@@ -81,30 +66,24 @@ type Window interface {
 	// program in it.
 	Facts(context.Context) (Facts, error)
 
-	// Screen returns the text in the window, one line per row. Where the window tells what is dim or inverse,
-	// the text has the sequences for that, and perhaps those for colours and links.
+	// Screen returns the text in the window, one line per row, with sequences for what is dim or inverse, and
+	// perhaps those for colours and links.
 	Screen(context.Context) (string, error)
 
 	// Write types one line of plain text, Press presses keys: all at once, with no key of a person
-	// between them. If the window can compare its Input.Mark in the same moment and it is not the
-	// given one, nothing is typed and the error is ErrInUse; "" is not compared. ErrUnmarked says that it
-	// was typed.
+	// between them. If the Facts.Mark is not the given one in the same moment, nothing is typed and the
+	// error is ErrInUse; "" is not compared.
 	Write(ctx context.Context, text, mark string) error
 	Press(ctx context.Context, mark string, keys ...Key) error
 }
 
-// Facts is what prove compares with the process.
+// Facts are the state of a window, and what is known of the keys that people press in it.
 type Facts struct {
-	Root  int    // the window's first process
-	TTY   uint64 // its terminal, in the kernel's numbering
-	Input Input
-}
+	Root int    // the window's first process
+	TTY  uint64 // its terminal, in the kernel's numbering
 
-// Input is what is known of the keys that people press in a window.
-type Input struct {
-	At   time.Time     // not before the last key; zero: no person can type there now, or it is not known
-	Mark string        // changes with every key of a person; "": keys that were typed for us move At too
-	Rest time.Duration // how much longer than quietFor no key must have come
+	LastKey time.Time // not before the last key; zero: no person can type there now
+	Mark    string    // changes with every key of a person
 }
 
 // Finder returns the window that the environment of a process names, or nil if it names none. The
@@ -115,8 +94,7 @@ type Finder func(environ []string) (Window, error)
 type Pane struct {
 	window  Window
 	process resume.Process
-	quiet   *Input // as long as it stays so, no person has pressed a key; nil: not asked
-	typed   bool   // our keys have changed the Input too, so that it tells nothing
+	quiet   string // as long as it is the Facts.Mark, no person has pressed a key; "": not asked
 }
 
 // Find returns the terminal of the process, and proves it. The environment may name several, one
@@ -142,28 +120,21 @@ func Find(ctx context.Context, process resume.Process, looks ...Finder) (*Pane, 
 				return p, nil
 			}
 		}
-		if refused == nil || weight(err) > weight(refused) {
+		if refused == nil || lasts(refused) && !lasts(err) {
 			refused = err
 		}
 	}
 	if refused == nil {
-		refused = &Refusal{Why: "it is not in tmux, GNU screen or kitty", Outside: true}
+		refused = ErrOutside
 	}
 	return nil, refused
 }
 
-// weight orders reasons; the heaviest is reported: first one that may be over soon, then one of
-// a terminal that exists.
-func weight(err error) int {
+// lasts reports whether an error is one that waiting does not help. Of several, one that may be over soon is
+// reported.
+func lasts(err error) bool {
 	refusal, ok := errors.AsType[*Refusal](err)
-	switch {
-	case !ok || refusal.Passing:
-		return 2
-	case !refusal.Outside:
-		return 1
-	default:
-		return 0
-	}
+	return ok && !refusal.Passing
 }
 
 // String names the terminal for people.
@@ -175,32 +146,16 @@ func (p *Pane) Screen(ctx context.Context) (string, error) { return p.window.Scr
 // Quiet returns ErrInUse if a person has pressed a key a moment ago. From then on Type and Press
 // return it as soon as a person has pressed another one.
 func (p *Pane) Quiet(ctx context.Context) error {
-	p.quiet = nil
+	p.quiet = ""
 	facts, err := p.prove(ctx)
-	if err != nil || p.typed {
+	if err != nil {
 		return err
 	}
-	if !facts.Input.At.IsZero() && time.Since(facts.Input.At).Abs() < quietFor+facts.Input.Rest {
+	if !facts.LastKey.IsZero() && time.Since(facts.LastKey).Abs() < quietFor {
 		return ErrInUse
 	}
-	p.quiet = &facts.Input
+	p.quiet = facts.Mark
 	return nil
-}
-
-// mayType proves the terminal, and returns the mark that it must still have.
-func (p *Pane) mayType(ctx context.Context) (mark string, err error) {
-	facts, err := p.prove(ctx)
-	switch {
-	case err != nil:
-		return "", err
-	case p.quiet == nil:
-		return "", nil
-	case facts.Input != *p.quiet:
-		return "", ErrInUse
-	case facts.Input.Mark == "":
-		p.quiet, p.typed = nil, true
-	}
-	return facts.Input.Mark, nil
 }
 
 // Type types the text and nothing after it. It proves the terminal again.
@@ -208,11 +163,10 @@ func (p *Pane) Type(ctx context.Context, text string) error {
 	if !IsPlainLine(text) {
 		return fmt.Errorf("type into %s: only one line of plain text can be typed", p)
 	}
-	mark, err := p.mayType(ctx)
-	if err != nil {
+	if _, err := p.prove(ctx); err != nil {
 		return err
 	}
-	return p.noteTyped(p.window.Write(ctx, text, mark))
+	return p.window.Write(ctx, text, p.quiet)
 }
 
 // Press presses a key. It proves the terminal again.
@@ -220,21 +174,10 @@ func (p *Pane) Press(ctx context.Context, key Key) error {
 	if key != Enter && key != Escape {
 		return fmt.Errorf("press %q: not a key that is ever pressed", key)
 	}
-	mark, err := p.mayType(ctx)
-	if err != nil {
+	if _, err := p.prove(ctx); err != nil {
 		return err
 	}
-	return p.noteTyped(p.window.Press(ctx, mark, key))
-}
-
-// noteTyped returns the error of what was typed. If its keys cannot be told apart from a person's keys, only the
-// input field is watched from then on.
-func (p *Pane) noteTyped(err error) error {
-	if errors.Is(err, ErrUnmarked) {
-		p.quiet, p.typed = nil, true
-		return nil
-	}
-	return err
+	return p.window.Press(ctx, p.quiet, key)
 }
 
 // TakeBack deletes a text that was typed into an empty line, and nothing else: a person may have
@@ -300,92 +243,4 @@ func descends(pid, root int) bool {
 		pid = s.Parent
 	}
 	return false
-}
-
-// callTimeout bounds one call. A server that hangs must not block a resume for ever.
-const callTimeout = 5 * time.Second
-
-// Call runs a program that controls terminals, without a shell, and returns its output.
-func Call(ctx context.Context, environ []string, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = environ
-	cmd.WaitDelay = time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	switch words := strings.TrimSpace(cmp.Or(stderr.String(), stdout.String())); {
-	case err == nil:
-		return stdout.String(), nil
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case words != "":
-		return "", errors.New(words)
-	default:
-		return "", err
-	}
-}
-
-// Dial connects to the socket on which a program, by its name for people, takes what is typed. Any user can
-// listen on a name without a file, so the listener must be the same user.
-func Dial(ctx context.Context, program, socket string) (net.Conn, error) {
-	stranger := &Refusal{Why: "the socket of its " + program + " belongs to another user"}
-	if ofAnother(socket) {
-		return nil, stranger
-	}
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", socket)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist):
-		return nil, &Refusal{Why: "its " + program + " is gone", Gone: true}
-	case err != nil:
-		return nil, fmt.Errorf("reach %s: %w", program, err)
-	}
-	uid, err := peer.UID(conn.(*net.UnixConn))
-	if err == nil && uid != os.Getuid() {
-		err = stranger
-	}
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return conn, nil
-}
-
-func ofAnother(file string) bool {
-	info, err := os.Stat(file)
-	if err != nil {
-		return false
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) != os.Getuid()
-}
-
-var bytesOf = map[Key]string{Enter: "\r", Escape: "\x1b", LineStart: "\x01", LineEnd: "\x05", Delete: "\x1b[3~"}
-
-// Bytes returns what a terminal sends for these keys.
-func Bytes(keys ...Key) string {
-	var b strings.Builder
-	for _, key := range keys {
-		b.WriteString(bytesOf[key])
-	}
-	return b.String()
-}
-
-// ReadEvery is how exactly Linux notes when a terminal was last read from.
-const ReadEvery = 8 * time.Second
-
-// LastInput returns when the program in a window may have got its last key, as far as the kernel
-// tells. It is for programs that say nothing of keys. pid is the window's first process.
-func LastInput(pid int, tty uint64) time.Time {
-	path, err := os.Readlink(procfs.Proc.Path(pid, "fd", "0"))
-	if number, unread := procfs.Terminal(path); err != nil || unread != nil || number != tty {
-		return time.Time{}
-	}
-	at, err := procfs.LastRead(path)
-	if err != nil {
-		return time.Time{}
-	}
-	return at.Add(ReadEvery)
 }

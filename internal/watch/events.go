@@ -60,8 +60,8 @@ func (w *Watcher) eventsAreEnough() bool {
 	return w.attached && w.notify != nil && !w.readFailed && len(w.warned) == 0 && mounts.Network(w.opts.Root) == ""
 }
 
-// descriptors counts the files that are kept open for events. Linux needs none. kqueue (macOS
-// and the BSDs) keeps each file of a watched directory open: thousands of transcripts would leave no
+// descriptors counts the files that are kept open for events. Linux needs none. kqueue (macOS)
+// keeps each file of a watched directory open: thousands of transcripts would leave no
 // descriptors for the rest of the daemon, so directories beyond a bound are only rescanned.
 type descriptors struct {
 	most int // 0: events cost none

@@ -11,12 +11,10 @@ try {
   program = require.resolve(`${platform}/bin/resumed`);
 } catch {
   const known = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
-  if (process.platform === "win32") {
-    console.error("resumed: it does not run on Windows itself\nTry: the same in WSL");
-  } else if (known.includes(`${process.platform}-${process.arch}`)) {
+  if (known.includes(`${process.platform}-${process.arch}`)) {
     console.error(`resumed: npm did not install ${platform}\nTry: npm install -g @resumed/cli, without --omit=optional`);
   } else {
-    console.error(`resumed: there is no program for ${process.platform} on ${process.arch}\nTry: building it from its sources, with Go`);
+    console.error(`resumed: there is no program for ${process.platform} on ${process.arch}\nTry: Linux or macOS, or WSL`);
   }
   process.exit(1);
 }

@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	},
 	"internal/doctor": {
 		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
-		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal", "internal/terminal/gnuscreen", "internal/terminal/kitty",
+		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state",
 	},
 	"cmd/resumed-hub": {
 		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
@@ -77,56 +77,53 @@ var arrows = map[string][]string{
 	"internal/explain/recording": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
 	},
-	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
-	"internal/commandline":           {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
-	"internal/logging":               {"internal/sanitize"},
-	"internal/lastwords":             {"internal/lazy", "internal/sanitize", "internal/limit"},
-	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
-	"internal/config/reload":         {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
-	"internal/config/edit":           {"internal/atomicfile", "internal/config"},
-	"internal/state":                 {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
-	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},
-	"internal/lock":                  {"internal/backoff", "internal/regular"},
-	"internal/caller":                {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume"},
-	"internal/peer":                  {"internal/procfs", "internal/resume"},
-	"internal/control":               {"internal/caller", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
-	"internal/termui":                {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/webui":                 {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
-	"internal/timeline":              {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
-	"internal/humanize":              {"internal/backoff", "internal/lazy", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
-	"internal/notify/channels":       {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume", "internal/sanitize"},
-	"internal/notify/digest":         {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state", "internal/wake"},
-	"internal/notify/*":              {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/lazy", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
-	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/lazy", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
-	"internal/ownership":             {"internal/regular", "internal/sanitize"},
-	"internal/runfiles":              {"internal/atomicfile", "internal/resume", "internal/runner"},
-	"internal/runner":                {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/lazy", "internal/sanitize", "internal/resume"},
-	"internal/childenv":              {"internal/resume"},
-	"internal/sessionbus":            {"internal/dirs"},
-	"internal/shellinit":             {"internal/atomicfile"},
-	"internal/terminal":              {"internal/peer", "internal/procfs", "internal/resume"},
-	"internal/shell":                 {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
-	"internal/terminal/kittytest":    {},                                                          // for tests alone
-	"internal/terminal/screentest":   {},                                                          // for tests alone
-	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
-	"internal/terminal/*":            {"internal/childenv", "internal/lazy", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
-	"internal/runenv":                {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
-	"internal/starts":                {"internal/atomicfile", "internal/mounts", "internal/procfs", "internal/regular", "internal/resume", "internal/usermanager"},
-	"internal/usermanager":           {"internal/dirs"},
-	"internal/leash":                 {"internal/resume", "internal/childenv", "internal/lazy"},
-	"internal/fleet":                 {"internal/lazy", "internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
-	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
-	"internal/fleet/natskv":          {"internal/fleet", "internal/regular", "internal/wake"},
-	"internal/fleet/member":          {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/hub":                   {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
-	"internal/watch":                 {"internal/fsevents", "internal/mounts", "internal/sparse"},
-	"internal/headless":              {"internal/lazy"},
-	"internal/lines":                 {"internal/sparse"},
-	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/lazy", "internal/sparse"},
-	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
-	"internal/program":               {"internal/lazy", "internal/resume"},
-	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/explain/recording", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
+	"internal/agents":          {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
+	"internal/execrun":         {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
+	"internal/commandline":     {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
+	"internal/logging":         {"internal/sanitize"},
+	"internal/lastwords":       {"internal/lazy", "internal/sanitize", "internal/limit"},
+	"internal/config":          {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
+	"internal/config/reload":   {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
+	"internal/config/edit":     {"internal/atomicfile", "internal/config"},
+	"internal/state":           {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
+	"internal/lease":           {"internal/atomicfile", "internal/lock", "internal/regular"},
+	"internal/lock":            {"internal/backoff", "internal/regular"},
+	"internal/caller":          {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume"},
+	"internal/peer":            {"internal/procfs", "internal/resume"},
+	"internal/control":         {"internal/caller", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
+	"internal/termui":          {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view", "internal/wake"},
+	"internal/webui":           {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
+	"internal/timeline":        {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
+	"internal/humanize":        {"internal/backoff", "internal/lazy", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
+	"internal/notify/channels": {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume", "internal/sanitize"},
+	"internal/notify/digest":   {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state", "internal/wake"},
+	"internal/notify/*":        {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/lazy", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
+	"internal/notify":          {"internal/backoff", "internal/humanize", "internal/lazy", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
+	"internal/ownership":       {"internal/regular", "internal/sanitize"},
+	"internal/runfiles":        {"internal/atomicfile", "internal/resume", "internal/runner"},
+	"internal/runner":          {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/lazy", "internal/sanitize", "internal/resume"},
+	"internal/childenv":        {"internal/resume"},
+	"internal/sessionbus":      {"internal/dirs"},
+	"internal/shellinit":       {"internal/atomicfile"},
+	"internal/terminal":        {"internal/procfs", "internal/resume"},
+	"internal/shell":           {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
+	"internal/terminal/*":      {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
+	"internal/runenv":          {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
+	"internal/starts":          {"internal/atomicfile", "internal/mounts", "internal/procfs", "internal/regular", "internal/resume", "internal/usermanager"},
+	"internal/usermanager":     {"internal/dirs"},
+	"internal/leash":           {"internal/resume", "internal/childenv", "internal/lazy"},
+	"internal/fleet":           {"internal/lazy", "internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
+	"internal/fleet/fleettest": {"internal/fleet"}, // for tests alone
+	"internal/fleet/natskv":    {"internal/fleet", "internal/regular", "internal/wake"},
+	"internal/fleet/member":    {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
+	"internal/hub":             {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
+	"internal/watch":           {"internal/fsevents", "internal/mounts", "internal/sparse"},
+	"internal/headless":        {"internal/lazy"},
+	"internal/lines":           {"internal/sparse"},
+	"internal/agent":           {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/lazy", "internal/sparse"},
+	"internal/process":         {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
+	"internal/program":         {"internal/lazy", "internal/resume"},
+	"internal/agenttest":       {"internal/headless", "internal/lines", "internal/agent", "internal/explain/recording", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/lazy", "internal/leash", "internal/limit", "internal/program", "internal/resume",
 	},
@@ -186,9 +183,9 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/resumed", "cmd/resumed-hub", "internal/commandline"},
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest", "internal/terminal/screentest"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/terminaltest"},
 	"golang.org/x/sys/unix":                   {"internal/agent", "internal/config/reload", "internal/process", "internal/procfs", "internal/program", "internal/execrun", "internal/peer", "internal/runner", "internal/shell", "internal/sparse", "internal/state", "internal/watch"},
-	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell", "internal/terminal/terminaltest"},
+	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/shell"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }
 
@@ -414,22 +411,6 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 	}
 	for pkg, times := range said {
 		require.Equal(t, 1, times, "package comments in %s", pkg)
-	}
-}
-
-// On Windows the program says that it runs in WSL, and nothing else of it is compiled.
-func TestWindowsGetsASentence(t *testing.T) {
-	t.Chdir(root)
-	for _, s := range sources(t) {
-		if path.Dir(s.pkg) != "cmd" || strings.HasSuffix(s.file, "_windows.go") {
-			continue
-		}
-		text, err := os.ReadFile(s.file)
-		require.NoError(t, err)
-		first, _, _ := strings.Cut(string(text), "\n")
-		linux := strings.HasSuffix(s.file, "_linux.go") // its name says so
-		require.True(t, linux || strings.HasPrefix(first, "//go:build ") && strings.Contains(first, "!windows"),
-			"%s begins with //go:build !windows", s.file)
 	}
 }
 

@@ -9,10 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"resumed/internal/peer"
@@ -56,9 +59,9 @@ func (w *window) Facts(ctx context.Context) (terminal.Facts, error) {
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("look at the terminal of a resumed shell: %w", err)
 	}
-	facts := terminal.Facts{Root: a.PID, TTY: device, Input: terminal.Input{Mark: strconv.Itoa(a.Keys)}}
+	facts := terminal.Facts{Root: a.PID, TTY: device, Mark: strconv.Itoa(a.Keys)}
 	if a.LastKey != 0 {
-		facts.Input.At = time.Unix(0, a.LastKey)
+		facts.LastKey = time.Unix(0, a.LastKey)
 	}
 	return facts, nil
 }
@@ -118,7 +121,7 @@ func All(ctx context.Context, dir string) []Running {
 	var all []Running
 	for _, socket := range sockets {
 		a, err := (&window{socket: socket}).ask(ctx, Question{})
-		if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && refusal.Gone {
+		if errors.Is(err, errGone) {
 			_ = os.Remove(socket)
 		}
 		if err == nil {
@@ -163,9 +166,18 @@ func (q Question) Bytes() (string, error) {
 		return "", errors.New("the number of the person's keys is missing")
 	case q.Text != "" && (len(q.Press) > 0 || !terminal.IsPlainLine(q.Text)), len(q.Press) > 0 && !terminal.IsPressed(q.Press):
 		return "", errors.New("only one line of plain text, Enter and Escape can be typed")
-	default:
-		return q.Text + terminal.Bytes(q.Press...), nil
 	}
+	var typed strings.Builder
+	typed.WriteString(q.Text)
+	for _, key := range q.Press {
+		typed.WriteString(bytesOf[key])
+	}
+	return typed.String(), nil
+}
+
+// bytesOf is what a terminal sends for a key.
+var bytesOf = map[terminal.Key]string{
+	terminal.Enter: "\r", terminal.Escape: "\x1b", terminal.LineStart: "\x01", terminal.LineEnd: "\x05", terminal.Delete: "\x1b[3~",
 }
 
 // Answer is the answer, on the same connection.
@@ -184,7 +196,7 @@ type Answer struct {
 func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
 	defer cancel()
-	conn, err := terminal.Dial(ctx, "resumed shell", w.socket)
+	conn, err := w.dial(ctx)
 	if err != nil {
 		return a, err
 	}
@@ -205,6 +217,35 @@ func (w *window) ask(ctx context.Context, q Question) (a Answer, err error) {
 		return a, fmt.Errorf("ask a resumed shell: %w", err)
 	}
 	return a, nil
+}
+
+var (
+	errGone     = &terminal.Refusal{Why: "its resumed shell is gone"}
+	errStranger = &terminal.Refusal{Why: "the socket of its resumed shell belongs to another user"}
+)
+
+// dial connects to the socket. It and the listener must be the user's own.
+func (w *window) dial(ctx context.Context) (net.Conn, error) {
+	if info, err := os.Stat(w.socket); err == nil && info.Sys().(*syscall.Stat_t).Uid != uint32(os.Getuid()) {
+		return nil, errStranger
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", w.socket)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist):
+		return nil, errGone
+	case err != nil:
+		return nil, fmt.Errorf("reach resumed shell: %w", err)
+	}
+	uid, err := peer.UID(conn.(*net.UnixConn))
+	if err == nil && uid != os.Getuid() {
+		err = errStranger
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // Listen opens the socket of this process in a directory of the user's own.

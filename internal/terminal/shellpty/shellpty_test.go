@@ -2,8 +2,13 @@ package shellpty
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +18,31 @@ import (
 	"resumed/internal/peer"
 	"resumed/internal/terminal"
 )
+
+// listensEnv makes the test binary listen at that path until its standard input ends.
+const listensEnv = "SHELLPTY_TEST_LISTENS"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(listensEnv)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(os.Stdout, conn)
+		}
+	}()
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
 
 // serve answers at a socket of this process, and returns its directory and the window.
 func serve(t *testing.T, answer func(*peer.Held, Question) Answer) (dir string, w terminal.Window) {
@@ -51,8 +81,8 @@ func TestWhatAShellTells(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, facts.Root)
 	require.NotZero(t, facts.TTY)
-	require.Equal(t, "3", facts.Input.Mark)
-	require.True(t, at.Equal(facts.Input.At))
+	require.Equal(t, "3", facts.Mark)
+	require.True(t, at.Equal(facts.LastKey))
 	again, err := w.Facts(t.Context())
 	require.NoError(t, err)
 	require.True(t, again == facts, "as long as nobody types")
@@ -137,7 +167,7 @@ func TestTheDaemonIsToldWhyItIsRefused(t *testing.T) {
 	})
 	_, err := w.Facts(t.Context())
 	refusal, ok := errors.AsType[*terminal.Refusal](err)
-	require.True(t, ok && !refusal.Passing && !refusal.Gone)
+	require.True(t, ok && !refusal.Passing)
 	require.EqualError(t, err, "the resumed shell there takes keys from the daemon alone: it is restricted")
 }
 
@@ -157,4 +187,47 @@ func TestAShellThatIsGone(t *testing.T) {
 		require.EqualError(t, err, "its resumed shell is gone")
 	}
 	require.Empty(t, All(t.Context(), dir))
+}
+
+// Nothing is sent to another user: neither what is typed, nor what is asked for.
+func TestASocketOfAnotherUserIsRefused(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("ANOTHER USER'S SOCKET IS NOT TESTED HERE: only root can make one")
+	}
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "sh") // the path of a socket may not be long
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chown(dir, nobody, nobody))
+	self := filepath.Join(dir, "self") // which another user may run
+	data, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(self, data, 0o755))
+	for name, owner := range map[string]int{"the file is theirs": nobody, "the file is ours, and they listen": 0} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, fmt.Sprint(owner))
+			child := exec.Command(self)
+			child.Env = append(os.Environ(), listensEnv+"="+path)
+			child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			in, err := child.StdinPipe()
+			require.NoError(t, err)
+			out, err := child.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, child.Start())
+			t.Cleanup(func() { _ = child.Process.Kill() })
+			_, err = io.ReadFull(out, make([]byte, len("ready\n")))
+			require.NoError(t, err)
+			require.NoError(t, os.Chown(path, owner, owner))
+			w, err := Find([]string{Variable + "=" + path})
+			require.NoError(t, err)
+			require.ErrorIs(t, w.Write(t.Context(), "continue", "0"), errStranger)
+			_, err = w.Facts(t.Context())
+			require.EqualError(t, err, "the socket of its resumed shell belongs to another user")
+			require.NoError(t, in.Close())
+			said, err := io.ReadAll(out)
+			require.NoError(t, err)
+			require.Empty(t, said)
+			require.NoError(t, child.Wait())
+		})
+	}
 }

@@ -3,6 +3,7 @@
 package tmux
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -102,15 +103,15 @@ func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
 	if err != nil {
 		return terminal.Facts{}, fmt.Errorf("look at the pane's terminal: %w", err)
 	}
-	input := terminal.Input{Mark: last}
+	facts := terminal.Facts{Root: root, TTY: device, Mark: last}
 	if last != "nobody" {
 		second, err := strconv.ParseInt(last, 10, 64)
 		if err != nil {
 			return terminal.Facts{}, fmt.Errorf("ask tmux for the last key: %w", err)
 		}
-		input.At = time.Unix(second+1, 0)
+		facts.LastKey = time.Unix(second+1, 0)
 	}
-	return terminal.Facts{Root: root, TTY: device, Input: input}, nil
+	return facts, nil
 }
 
 // Screen returns the text in the pane, and how it is shown.
@@ -152,14 +153,29 @@ func (p *pane) send(ctx context.Context, mark string, args ...string) error {
 
 const inUse = "in-use"
 
+// callTimeout bounds one call. A server that hangs must not block a resume for ever.
+const callTimeout = 5 * time.Second
+
+// call runs tmux, without a shell, and returns its output.
 func (p *pane) call(ctx context.Context, args ...string) (string, error) {
-	environ := childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
+	defer cancel()
 	// -u: without it tmux prints underscores for characters that the C locale does not have.
-	out, err := terminal.Call(ctx, environ, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
-	if err != nil {
-		return "", fmt.Errorf("tmux %s: %w", args[0], err)
+	cmd := exec.CommandContext(ctx, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
+	cmd.Env = childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	switch words := strings.TrimSpace(cmp.Or(stderr.String(), stdout.String())); {
+	case err == nil:
+		return stdout.String(), nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case words != "":
+		err = errors.New(words)
 	}
-	return out, nil
+	return "", fmt.Errorf("tmux %s: %w", args[0], err)
 }
 
 const (

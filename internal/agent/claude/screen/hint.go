@@ -27,9 +27,6 @@ var colours = lazy.Regexp(`(^|;)[345]8(?:;5;\d*|;2;\d*;\d*;\d*)|:[\d:]*`)
 func readLooks(text string) (lines []string, looks [][]look) {
 	lines = strings.Split(text, "\n")
 	looks = make([][]look, len(lines))
-	if !strings.Contains(text, "\x1b") { // not every terminal tells
-		return lines, looks
-	}
 	var now look
 	for i, line := range lines {
 		var plain strings.Builder

@@ -1,4 +1,4 @@
-package terminaltest
+package deliver
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Field is a program with an input field of one line, like an agent's, below a rule: it draws a moment after a
+// runField is a program with an input field of one line, like an agent's, below a rule: it draws a moment after a
 // key, and appends each line that is sent to the file of its first argument.
-func Field(lag time.Duration) (code int) {
+func runField(lag time.Duration) (code int) {
 	old, err := term.MakeRaw(0)
 	if err != nil {
 		fmt.Println(err)
@@ -23,7 +23,7 @@ func Field(lag time.Duration) (code int) {
 	if err != nil {
 		return 1
 	}
-	f := field{sent: sent}
+	f := inputField{sent: sent}
 	keys := make(chan []byte)
 	go func() {
 		for buf := make([]byte, 256); ; {
@@ -45,7 +45,7 @@ func Field(lag time.Duration) (code int) {
 	}
 }
 
-type field struct {
+type inputField struct {
 	text []rune
 	at   int // the cursor
 	sent *os.File
@@ -53,7 +53,7 @@ type field struct {
 
 var deleteKey = []byte("\x1b[3~")
 
-func (f *field) press(keys []byte) {
+func (f *inputField) press(keys []byte) {
 	for len(keys) > 0 {
 		switch key := keys[0]; {
 		case bytes.HasPrefix(keys, deleteKey):

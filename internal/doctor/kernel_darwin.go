@@ -1,5 +1,3 @@
-//go:build !linux
-
 package doctor
 
 // examineInotify does nothing: there is no inotify here.

@@ -1,5 +1,3 @@
-//go:build !linux
-
 package execrun
 
 // followStops does nothing where a stop of the command cannot be detected.

@@ -1,5 +1,3 @@
-//go:build !linux
-
 package procfs
 
 import "golang.org/x/sys/unix"

@@ -44,25 +44,21 @@ func (ch *chosen) flags(cmd *cobra.Command, all string) {
 
 func (c *cli) retryCommand() *cobra.Command {
 	var ch chosen
-	ownKey, useReset, yes, now := false, false, false, false
+	ownKey, yes, now := false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:        "retry [SESSION…]",
 		SuggestFor: []string{"resume", "continue"},
 		Short:      "Resume sessions now, with all tries available again",
 		Long: "Resumes interrupted sessions without waiting. Safety checks still apply: a session that is open in a running process, or whose directory is gone, is not resumed. If the provider named a time and that is not over, retry asks first, or needs --now.\n\n" +
 			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
-			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.\n\n" +
-			"With --use-reset it first uses one of the resets that OpenAI has given your ChatGPT account, for a Codex session that a usage limit stopped. It says how many there are and asks first. resumed never does that by itself.",
-		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key\n  resumed retry 4f2a --use-reset",
+			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.",
+		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (ownKey || useReset) && len(args) != 1 {
-				return usageError(errors.New("--own-key and --use-reset need one session"))
+			if ownKey && len(args) != 1 {
+				return usageError(errors.New("--own-key needs one session"))
 			}
 			if ownKey {
 				return c.retryWithOwnKey(cmd, args[0], yes)
-			}
-			if useReset {
-				return c.retryWithReset(cmd, args[0], yes)
 			}
 			ch.names = args
 			if now {
@@ -75,9 +71,8 @@ func (c *cli) retryCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&ch.unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
 	cmd.Flags().BoolVar(&now, "now", false, "also before the time that the provider named")
 	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
-	cmd.Flags().BoolVar(&useReset, "use-reset", false, "after one of your account's banked resets was used (Codex)")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key and --use-reset: do not ask")
-	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen", "own-key", "use-reset")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key: do not ask")
+	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen", "own-key")
 	return cmd
 }
 
@@ -314,22 +309,6 @@ func retryLine(sessions []view.Session) string {
 		words = append(words, sanitize.ShellWord(s.Typed()))
 	}
 	return strings.Join(words, " ")
-}
-
-// retryWithReset uses a banked reset of the session's account, after the user has agreed.
-func (c *cli) retryWithReset(cmd *cobra.Command, name string, yes bool) error {
-	asked, err := c.client().Do(cmd.Context(), name, control.AskReset)
-	switch {
-	case err != nil:
-		return err
-	case asked.Banked == nil || *asked.Banked == 0:
-		return errors.New("nothing was done: no reset is in the bank")
-	}
-	if !yes && !c.agreed(humanize.Banked(asked.Banked)+". Use one now? [y/N] ") {
-		return hint.With(fmt.Errorf("nothing was done: %s, and nobody agreed to use one", humanize.Banked(asked.Banked)),
-			"resumed retry "+sanitize.Line(name)+" --use-reset --yes")
-	}
-	return c.order(cmd, []string{name}, true, control.UseReset, "a reset was used")
 }
 
 // retryWithOwnKey continues a session at the user's own cost, after they have seen the cost.

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-
 	"resumed/internal/leash"
 	"resumed/internal/lines"
 	"resumed/internal/procfs"
@@ -114,20 +112,6 @@ type Planner interface {
 
 	// Tidy removes what resumed runs left behind. It is called before a run, and after its end by any daemon.
 	Tidy(context.Context, resume.Session) error
-}
-
-// ResetBank is an Agent whose provider gives accounts resets of usage limits, to be used when a person says so.
-type ResetBank interface {
-	// Banked returns how many of them the account of the session has.
-	Banked(context.Context, resume.Session) (int, error)
-
-	// UseReset uses one of them. It uses no second one for the same id.
-	UseReset(ctx context.Context, session resume.Session, id string) error
-}
-
-// ResetID returns the id of a reset for the limit that stops the session.
-func ResetID(s resume.Session) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(s.Key.String()+" "+s.LimitedAt.UTC().Format(time.RFC3339Nano))).String()
 }
 
 // QuestionReader is an Agent whose processes tell what their user does, and what they ask for.

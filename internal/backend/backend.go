@@ -72,7 +72,6 @@ type Backend struct {
 
 	opts      Options
 	startedAt time.Time
-	bank      bank
 	refusals  refusals
 }
 
@@ -237,7 +236,6 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 			continue
 		}
 		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Probe: a.Probe, Windows: windows}
-		account.Banked, account.BankedAt = b.bank.of(a.AccountKey)
 		if !a.ResetAt.IsZero() {
 			account.ResetAt = new(a.ResetAt.UTC())
 		}
@@ -257,8 +255,6 @@ func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Action) 
 	case control.AskOwnKey:
 		session, err := b.payable(ctx, key)
 		return b.opts.View(session), err
-	case control.UseReset, control.AskReset:
-		return b.reset(ctx, key, order == control.UseReset)
 	default:
 	}
 	return b.do(ctx, "", key, order)

@@ -203,14 +203,6 @@ func Used(windows []usage.Window) string {
 	return strings.Join(parts, ", ")
 }
 
-// Banked returns how many resets an account has; empty: not known, or none.
-func Banked(resets *int) string {
-	if resets == nil || *resets == 0 {
-		return ""
-	}
-	return Count(*resets, "reset") + " in the bank"
-}
-
 // Fills returns when a window will be full, and the range; empty: not expected.
 func Fills(w usage.Window, now time.Time) string {
 	if w.FullAt == nil {

@@ -156,7 +156,7 @@ func (p Renderer) accounts(accounts []control.Account) []string {
 		words, colour := accountWords(a, p.Now)
 		limit = max(limit, ansi.StringWidth(words))
 		row := []Cell{{Text: sanitize.Line(a.String())}, {words, colour}, {Text: fmt.Sprint(a.Sessions)}}
-		if used := strings.Trim(humanize.Used(a.Windows)+", "+humanize.Banked(a.Banked), ", "); used != "" {
+		if used := humanize.Used(a.Windows); used != "" {
 			row = append(row, Cell{Text: used})
 			head = Row("ACCOUNT", "LIMIT", "SESSIONS", "USED")
 		}

@@ -41,17 +41,16 @@ type Session struct {
 	Windows    int               `json:"windows"`
 	WaitsFor   *resume.Probe     `json:"waits_for,omitempty"` // it is due, and another session of its account tries first
 	Owner      *resume.Owner     `json:"owner"`
-	Program    string            `json:"program,omitempty"`       // what its own process ran, if observed
-	Context    *int64            `json:"context_tokens"`          // what the provider reads again at a resume; null: not known
-	Cold       *bool             `json:"cold"`                    // the provider will no longer have it in its cache; null: not known
-	BornAt     *time.Time        `json:"born_at,omitempty"`       // when it began, if known
-	FoundAt    *time.Time        `json:"found_at,omitempty"`      // when a daemon first observed it
-	Unreached  string            `json:"unreached,omitempty"`     // why the owner cannot be given a prompt, and what helps
-	Subagents  []resume.Subagent `json:"subagents,omitempty"`     // that were stopped, and have not continued
-	Needs      *string           `json:"needs"`                   // what a person is asked for, in a word; null: nothing
-	Remedy     string            `json:"remedy,omitempty"`        // what a person can do now, if the session does not continue by itself
-	OwnKey     *OwnKey           `json:"own_key,omitempty"`       // how it can continue, or continues, at its user's own cost
-	Banked     *int              `json:"resets_banked,omitempty"` // resets of its usage limits that the account has, if they were asked for just now
+	Program    string            `json:"program,omitempty"`   // what its own process ran, if observed
+	Context    *int64            `json:"context_tokens"`      // what the provider reads again at a resume; null: not known
+	Cold       *bool             `json:"cold"`                // the provider will no longer have it in its cache; null: not known
+	BornAt     *time.Time        `json:"born_at,omitempty"`   // when it began, if known
+	FoundAt    *time.Time        `json:"found_at,omitempty"`  // when a daemon first observed it
+	Unreached  string            `json:"unreached,omitempty"` // why the owner cannot be given a prompt, and what helps
+	Subagents  []resume.Subagent `json:"subagents,omitempty"` // that were stopped, and have not continued
+	Needs      *string           `json:"needs"`               // what a person is asked for, in a word; null: nothing
+	Remedy     string            `json:"remedy,omitempty"`    // what a person can do now, if the session does not continue by itself
+	OwnKey     *OwnKey           `json:"own_key,omitempty"`   // how it can continue, or continues, at its user's own cost
 	Started    Start             `json:"started_with"`
 	Carried    NotRepeated       `json:"carried"`
 	Plan       *Plan             `json:"plan,omitempty"` // what the next resume would do, if one session is asked for

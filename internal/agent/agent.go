@@ -186,8 +186,7 @@ type DatabaseAgent interface {
 
 // Prompt is the prompt that continues a session.
 type Prompt struct {
-	Text   string
-	MaxUSD float64 // the most it may cost, in US dollars; 0: no bound
+	Text string
 }
 
 // Source is one place where an agent writes.

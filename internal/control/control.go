@@ -115,13 +115,6 @@ const (
 	Stop    Action = "stop" // cancel, and end the command that runs
 	Pause   Action = "pause"
 	Unpause Action = "unpause"
-
-	// OwnKey is retry with the user's own key, at their cost. It is accepted only on the
-	// socket, and for a session of this host.
-	OwnKey Action = "own_key"
-
-	// AskOwnKey only reports whether OwnKey is possible.
-	AskOwnKey Action = "ask_own_key"
 )
 
 // Backend is the daemon, as the server needs it.

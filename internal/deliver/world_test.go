@@ -273,7 +273,6 @@ type fakeAgent struct {
 	program  resume.Program
 	tidied   int
 	killed   bool      // its processes were killed
-	most     float64   // what its last plan may cost
 	ran      agent.Ran // the last run that it was asked about
 	promptAt time.Time // of its prompts; zero: now
 }
@@ -314,7 +313,6 @@ func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Prompt
 	if words.Text != "continue" {
 		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
 	}
-	a.most = words.MaxUSD
 	return a.plan, a.planErr
 }
 

@@ -260,7 +260,6 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	out.View = view.Of(session, 0)
 	out.Remedy = agents.Remedy(out.View)
 	out.View.Remedy = out.Remedy
-	out.View.OwnKey = x.offer(session, now)
 	if out.InProgress {
 		out.Why = "the agent continues by itself"
 	}

@@ -60,20 +60,16 @@ func (p Renderer) stillness(d control.Daemon) (lines []string) {
 // mostOffers bounds how many offers are shown: the details of each session show its own.
 const mostOffers = 3
 
-// offers shows which sessions continue at their user's own cost, or could, or with another model, while
-// they wait.
+// offers shows which sessions could continue with another model while they wait.
 func (p *Printer) offers(sessions []view.Session) {
 	var offers []string
 	names := make(map[string][]string)
 	for _, s := range sessions {
-		words := humanize.OwnKey(s.OwnKey)
-		if words == "" && humanize.Needs(s) == humanize.Time {
-			words = s.Remedy
-		}
-		switch {
-		case words == "":
+		words := s.Remedy
+		if words == "" || humanize.Needs(s) != humanize.Time {
 			continue
-		case names[words] == nil:
+		}
+		if names[words] == nil {
 			offers = append(offers, words)
 		}
 		names[words] = append(names[words], sanitize.Line(s.Name))

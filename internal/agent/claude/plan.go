@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"resumed/internal/agent"
@@ -65,7 +64,6 @@ func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, c
 	if models.Fallback != "" {
 		args = append(args, fallbackFlag, models.Fallback)
 	}
-	args = append(args, bounded(carried.Args, w.MaxUSD)...)
 	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, w.Text)...)
 	run := plan.Run
 	if run == nil {
@@ -263,21 +261,6 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 }
 
 const inSandbox = "IS_SANDBOX"
-
-// budgetFlag bounds what a run spends. The request that reaches the bound still completes.
-const budgetFlag = "--max-budget-usd"
-
-// bounded keeps a smaller bound from the session's start.
-func bounded(carried []string, most float64) []string {
-	if most <= 0 {
-		return nil
-	}
-	own, err := strconv.ParseFloat(startup.Flags.Parse(carried).Value(budgetFlag), 64)
-	if err == nil && own <= most {
-		return nil
-	}
-	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
-}
 
 // fallbackFlag names the model to use if its own, which is tried first, is overloaded.
 const fallbackFlag = "--fallback-model"

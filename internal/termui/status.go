@@ -78,7 +78,7 @@ func (p *Printer) offers(sessions []view.Session) {
 		if i == 0 {
 			p.Lines("")
 		}
-		p.Wrapped(some(names[words]) + ": " + humanize.ReasonAt(sanitize.Line(words), p.Now))
+		p.Wrapped(some(names[words]) + ": " + sanitize.Line(words))
 		delete(names, words)
 	}
 	if len(names) > 0 {

@@ -189,7 +189,7 @@ func TestAnotherHostMayAskForLittle(t *testing.T) {
 		require.ErrorContains(t, err, "is not taken from another machine, which may ask for retry, cancel or pause", order)
 	}
 	for _, text := range []string{
-		`{"session":"4f2a","order":"retry","own_key":true}`, `{"session":"4f2a","order":"retry"}{}`, `{"session":"4f2a","order":["retry"]}`, `retry`, ``,
+		`{"session":"4f2a","order":"retry","soon":true}`, `{"session":"4f2a","order":"retry"}{}`, `{"session":"4f2a","order":["retry"]}`, `retry`, ``,
 		`{"session":"` + strings.Repeat("x", fleet.LargestValue) + `","order":"retry"}`,
 	} {
 		_, err := readOrder([]byte(text))

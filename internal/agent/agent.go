@@ -95,12 +95,12 @@ type Meter interface {
 // Planner decides how a session is continued, and evaluates the result.
 type Planner interface {
 	// Plan returns how the session is continued now. The transcript may have changed during the wait.
-	Plan(context.Context, resume.Session, Prompt) (Plan, error)
+	Plan(ctx context.Context, session resume.Session, prompt string) (Plan, error)
 
 	// PlanLive returns how the session is continued while owner holds it. Like Plan it reads
 	// everything again. A session that continues by itself gets Plan.Skip. An empty Plan
 	// means that there is no way to reach owner.
-	PlanLive(ctx context.Context, session resume.Session, owner resume.Owner, words Prompt) (Plan, error)
+	PlanLive(ctx context.Context, session resume.Session, owner resume.Owner, prompt string) (Plan, error)
 
 	// HasPendingPrompt reports whether a prompt for the session waits until a process takes it.
 	HasPendingPrompt(context.Context, resume.Session) (bool, error)
@@ -182,11 +182,6 @@ type DatabaseAgent interface {
 
 	// Evidence returns the last event in the file at path for each of its sessions.
 	Evidence(path string) ([]Evidence, error)
-}
-
-// Prompt is the prompt that continues a session.
-type Prompt struct {
-	Text string
 }
 
 // Source is one place where an agent writes.

@@ -164,7 +164,7 @@ func (b *Base) Runs(pid int) bool {
 }
 
 // PlanLive returns an empty Plan: there is no way to reach the owner.
-func (b *Base) PlanLive(context.Context, resume.Session, resume.Owner, Prompt) (Plan, error) {
+func (b *Base) PlanLive(context.Context, resume.Session, resume.Owner, string) (Plan, error) {
 	return Plan{}, nil
 }
 

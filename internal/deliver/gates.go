@@ -202,7 +202,7 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 	if v.owner != nil {
 		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, v.settings)
 	} else {
-		plan, err = v.agent.Plan(ctx, v.session, agent.Prompt{Text: words(ctx, v.agent, v.session, v.settings)})
+		plan, err = v.agent.Plan(ctx, v.session, words(ctx, v.agent, v.session, v.settings))
 	}
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}

@@ -309,16 +309,16 @@ func (a *fakeAgent) ContextSize(context.Context, resume.Session) (resume.Context
 	return resume.Context{}, false, nil
 }
 
-func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Prompt) (agent.Plan, error) {
-	if words.Text != "continue" {
-		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
+func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, prompt string) (agent.Plan, error) {
+	if prompt != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", prompt)
 	}
 	return a.plan, a.planErr
 }
 
-func (a *fakeAgent) PlanLive(_ context.Context, _ resume.Session, _ resume.Owner, words agent.Prompt) (agent.Plan, error) {
-	if words.Text != "continue" {
-		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
+func (a *fakeAgent) PlanLive(_ context.Context, _ resume.Session, _ resume.Owner, prompt string) (agent.Plan, error) {
+	if prompt != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", prompt)
 	}
 	return a.talk, a.planErr
 }

@@ -90,8 +90,6 @@ var unlucky = map[string]string{
 	"resumed shell --tmux claude": "there is no terminal",
 	"resumed config init":         "there is a file already",
 
-	"resumed retry SESSION --own-key":                                           "there is no key",
-	"resumed retry SESSION --use-reset":                                         "there is no Codex",
 	"resumed usage --wait":                                                      "there is no room",
 	"resumed usage --wait ACCOUNT":                                              "there is no such account",
 	"resumed usage --wait --below 80 && ./nightly.sh":                           "there is no room",

@@ -18,7 +18,6 @@ type Builtin struct {
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
 	Server    bool     // the user may configure the URL of its server
 	Models    bool     // its program switches to another model by itself, if one is named
-	OwnKey    string   // the variable with which its program takes the user's own API key; empty: the cost cannot be bounded
 	Variables []string // of the environment, that say where it stores its sessions
 	Remedies  Remedies // what a person does in it
 

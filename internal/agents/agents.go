@@ -52,7 +52,7 @@ func named(name string) agent.Builtin {
 func Known() config.Known {
 	var known config.Known
 	for _, b := range builtin {
-		known = append(known, config.Builtin{Name: b.Name, Server: b.Server, Models: b.Models, OwnKey: b.OwnKey != ""})
+		known = append(known, config.Builtin{Name: b.Name, Server: b.Server, Models: b.Models})
 	}
 	return known
 }

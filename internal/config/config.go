@@ -130,11 +130,6 @@ type Agent struct {
 	// FallbackModel is the model that a resume may use if the session's own is overloaded; "": none.
 	FallbackModel string `toml:"fallback_model" for:"built-in"`
 
-	// OwnKeyFile holds the user's own key. A session continues with it after a usage limit, only if the
-	// user asks for it, each time; "": no key. Budget limits the cost.
-	OwnKeyFile string `toml:"own_key_file" for:"built-in" path:"secret"`
-	Budget     string `toml:"budget" for:"built-in"`
-
 	Files    []string `toml:"files" for:"custom" path:"pattern"`
 	Session  string   `toml:"session" for:"custom"`
 	Cwd      string   `toml:"cwd" for:"custom" path:"dir"`
@@ -238,7 +233,6 @@ type Builtin struct {
 	Name   string
 	Server bool // it can be reached through a server that its entry may name
 	Models bool // its program can change to another model by itself
-	OwnKey bool // it can continue with the user's own key, count the cost, and stop at a limit
 }
 
 func (k Known) names(is func(Builtin) bool) []string {
@@ -261,22 +255,12 @@ func (c Config) Agent(name string) Agent {
 	return Agent{Name: name, Enabled: true}
 }
 
-// Failovers describes, by agent, the fallback model or own key with which sessions may continue.
+// Failovers describes, by agent, the fallback model with which sessions may continue.
 func (c Config) Failovers() map[string]string {
 	said := make(map[string]string)
 	for _, a := range c.Agents {
-		if !a.Enabled {
-			continue
-		}
-		var words []string
-		if a.FallbackModel != "" {
-			words = append(words, "after an overload a resume may use the model "+a.FallbackModel+" if the session's own is still overloaded (fallback_model)")
-		}
-		if a.OwnKeyFile != "" {
-			words = append(words, "after a usage limit you can have a session go on with your own key (own_key_file), for at most "+a.Budget+"; never without `resumed retry SESSION --own-key`")
-		}
-		if len(words) > 0 {
-			said[a.Name] = strings.Join(words, "; ")
+		if a.Enabled && a.FallbackModel != "" {
+			said[a.Name] = "after an overload a resume may use the model " + a.FallbackModel + " if the session's own is still overloaded (fallback_model)"
 		}
 	}
 	return said

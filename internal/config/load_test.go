@@ -18,7 +18,7 @@ import (
 )
 
 // known are the built-in agents of these tests.
-var known = Known{{Name: "claude-code", Models: true, OwnKey: true}, {Name: "codex"}, {Name: "opencode", Server: true}, {Name: "gemini"}, {Name: "qwen-code"}}
+var known = Known{{Name: "claude-code", Models: true}, {Name: "codex"}, {Name: "opencode", Server: true}, {Name: "gemini"}, {Name: "qwen-code"}}
 
 // write puts content into a file named resumed.toml and returns its path.
 func write(t testing.TB, content string) string {

@@ -198,20 +198,18 @@ func TestAStartThatAHookRecordedCounts(t *testing.T) {
 	}
 }
 
-// A preview says what a resume would cost, which model it may use, and to whom a message goes.
+// A preview says which model it may use, and to whom a message goes.
 func TestAPreviewSaysWhatAResumeWouldUse(t *testing.T) {
-	paying := newPayingWorld(t)
-	paying.agent.plan.Run.Models = resume.Models{Own: "opus", Fallback: "sonnet"}
-	plan := paying.d.Preview(t.Context(), paying.now())
-	require.Equal(t, "with your own key, for at most 4.00 USD", plan.OwnKey)
+	w := newWorld(t)
+	w.agent.plan.Run.Models = resume.Models{Own: "opus", Fallback: "sonnet"}
+	plan := w.d.Preview(t.Context(), w.now())
 	require.Equal(t, "with sonnet if opus is still overloaded (fallback_model)", plan.Models)
 
-	w := newWorld(t)
+	w = newWorld(t)
 	w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
 	w.agent.talk.Send = &agent.Sending{To: "its server", Text: "continue"}
 	plan = w.d.Preview(t.Context(), w.now())
 	require.Equal(t, `"continue" is sent to its server`, plan.Does)
-	require.Empty(t, plan.OwnKey)
 	for _, list := range [][]string{plan.Command, plan.Repeated, plan.LeftOut, plan.Env, plan.EnvUnset} {
 		require.Equal(t, []string{}, list, "in JSON it is a list, and not null")
 	}

@@ -1,6 +1,8 @@
 package deliver
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -108,12 +110,17 @@ func TestWhatFollowsFromAResumeThatWasNotSent(t *testing.T) {
 			require.Equal(t, w.mark, got.Mark)
 		})
 	}
-	w := newPayingWorld(t)
-	w.agent.owner = owner
-	w.act()
-	got := lastEvent[resume.NotSent](w.world)
-	require.Equal(t, resume.Tell, got.Then, "its user must quit it there first")
-	require.Equal(t, owner, got.Owner)
+}
+
+// failsSecond is a disk that is full after the first write.
+func failsSecond() func(context.Context, ...resume.Key) error {
+	n := 0
+	return func(context.Context, ...resume.Key) error {
+		if n++; n > 1 {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}
 }
 
 // What is found out about the resume of an earlier daemon is stored for that resume.

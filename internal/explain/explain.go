@@ -220,7 +220,7 @@ func (x *Explainer) plan(ctx context.Context, a agent.Agent, path string, e agen
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
 	said := prompt.Fill(x.config.Resume.Prompts().Of(limited.Class), prompt.Facts{Class: limited.Class, Reset: limited.Reset.At, Attempt: 1})
-	plan, err := a.Plan(ctx, session, agent.Prompt{Text: said})
+	plan, err := a.Plan(ctx, session, said)
 	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}, Prompt: said}
 	switch {
 	case err != nil:
@@ -260,7 +260,6 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	out.View = view.Of(session, 0)
 	out.Remedy = agents.Remedy(out.View)
 	out.View.Remedy = out.Remedy
-	out.View.OwnKey = x.offer(session, now)
 	if out.InProgress {
 		out.Why = "the agent continues by itself"
 	}

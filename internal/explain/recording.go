@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/budget"
 	"resumed/internal/explain/claude"
 	"resumed/internal/explain/codex"
 	"resumed/internal/explain/copilot"
@@ -24,7 +23,6 @@ import (
 	"resumed/internal/lazy"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
-	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -194,17 +192,4 @@ func readers(limits limit.Reader) map[string]recording.Reader {
 type databases interface {
 	// HasDatabase reports whether path has the name of a database of the agent.
 	HasDatabase(path string) bool
-}
-
-// The offer uses the budget alone: only the daemon knows what was already spent.
-func (x *Explainer) offer(s resume.Session, now time.Time) *view.OwnKey {
-	entry := x.config.Agent(s.Key.Agent)
-	terms, err := budget.Parse(entry.Budget)
-	if entry.OwnKeyFile == "" || !entry.Enabled || err != nil || s.Key.ID == "" || s.WhyNotOwnKey(now) != "" {
-		return nil
-	}
-	return &view.OwnKey{
-		Until: new(s.Limit.Reset.At.UTC()), Budget: terms.String(), Left: min(terms.Session, terms.Total),
-		Command: "resumed retry " + view.Of(s, 0).Typed() + " --own-key",
-	}
 }

@@ -62,7 +62,6 @@ type Attempt struct {
 	Outcome   Outcome       `json:"outcome,omitempty"`
 	Err       string        `json:"err,omitempty"`
 	Models    Models        `json:"models,omitzero"`
-	OwnKey    bool          `json:"own_key,omitempty"` // it used its user's own key
 }
 
 // during reports whether a record of that time may come from the attempt.
@@ -263,32 +262,6 @@ type Usage struct {
 
 	// Lifts is when the limit ends that stopped the session, if its record did not say.
 	Lifts time.Time `json:"lifts,omitzero"`
-}
-
-// Cost is what a session has cost so far, as its agent counts it, at the prices of the provider's API.
-// Users with a subscription do not pay it.
-type Cost struct {
-	USD  float64       `json:"usd"`
-	Work time.Duration `json:"work"` // how long the agent has worked
-	Read int64         `json:"read"` // the position in the transcript up to which it was read
-}
-
-// AnHour returns the cost of an hour of work so far; 0: not known.
-func (c Cost) AnHour() float64 {
-	if c.Work < time.Second {
-		return 0
-	}
-	return c.USD / c.Work.Hours()
-}
-
-// Paid says that a session continues with its user's own key.
-type Paid struct {
-	AskedAt time.Time `json:"asked_at"`
-	Until   time.Time `json:"until"` // when the limit of its account is over
-
-	// What stopped it. The session waits for this again if the key does not help.
-	Limit     limit.Verdict `json:"limit"`
-	LimitText string        `json:"limit_text,omitempty"`
 }
 
 // Newcomer is a session that began in the directory of a stopped one.

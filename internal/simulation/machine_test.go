@@ -56,7 +56,7 @@ func (b *bot) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) 
 	}
 }
 
-func (b *bot) Plan(context.Context, resume.Session, agent.Prompt) (agent.Plan, error) {
+func (b *bot) Plan(context.Context, resume.Session, string) (agent.Plan, error) {
 	return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/"}}, nil
 }
 
@@ -66,7 +66,7 @@ func (b *bot) Start(resume.Session) (agent.Plan, error) {
 
 func (b *bot) Home() string { return "bot:default" }
 
-func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, words agent.Prompt) (agent.Plan, error) {
+func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, prompt string) (agent.Plan, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.world.place(s.Key)
@@ -79,13 +79,13 @@ func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, 
 	}
 	switch p.way {
 	case "message":
-		return agent.Plan{Send: &agent.Sending{To: "it", Text: words.Text, Do: func(context.Context) error { return b.message(p, mark) }}}, nil
+		return agent.Plan{Send: &agent.Sending{To: "it", Text: prompt, Do: func(context.Context) error { return b.message(p, mark) }}}, nil
 	case "queue":
 		return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/", Unverifiable: true}}, nil
 	case "keys":
 		process := resume.Process{PID: owner.PID, Start: uint64(owner.PID)}
 		judge := func(screen string) agent.ScreenState { return agent.ScreenState{Draft: screen} }
-		return agent.Plan{Type: &agent.Typing{Process: process, Text: words.Text + " " + mark, Judge: judge}}, nil
+		return agent.Plan{Type: &agent.Typing{Process: process, Text: prompt + " " + mark, Judge: judge}}, nil
 	default:
 		return agent.Plan{}, nil
 	}

@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	},
 	"internal/app": {
 		"internal/runenv", "internal/starts",
-		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/caller", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
+		"internal/agent", "internal/agents", "internal/backend", "internal/caller", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/process", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
 		"internal/queue", "internal/runner", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
@@ -58,18 +58,17 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/prompt", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
 	"internal/backend": {
-		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/caller", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/limit", "internal/notify", "internal/process", "internal/queue", "internal/sanitize",
+		"internal/agent", "internal/agents", "internal/caller", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/limit", "internal/notify", "internal/process", "internal/queue", "internal/sanitize",
 		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/state", "internal/usage", "internal/webui",
 	},
-	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
-	"internal/queue":         {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},
-	"internal/sdnotify":      {"internal/humanize", "internal/resume", "internal/wake"},
-	"internal/usage":         {"internal/resume", "internal/wake"},
-	"internal/feed":          {"internal/lines", "internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
-	"internal/journal":       {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},
-	"internal/metrics":       {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
+	"internal/queue":    {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},
+	"internal/sdnotify": {"internal/humanize", "internal/resume", "internal/wake"},
+	"internal/usage":    {"internal/resume", "internal/wake"},
+	"internal/feed":     {"internal/lines", "internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
+	"internal/journal":  {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},
+	"internal/metrics":  {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
-		"internal/headless", "internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/prompt", "internal/resume", "internal/resume/view", "internal/lastwords", "internal/lazy",
+		"internal/headless", "internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/prompt", "internal/resume", "internal/resume/view", "internal/lastwords", "internal/lazy",
 	},
 	"internal/explain/*": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/lazy", "internal/limit", "internal/resume",
@@ -82,7 +81,7 @@ var arrows = map[string][]string{
 	"internal/commandline":     {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
 	"internal/logging":         {"internal/sanitize"},
 	"internal/lastwords":       {"internal/lazy", "internal/sanitize", "internal/limit"},
-	"internal/config":          {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
+	"internal/config":          {"internal/dirs", "internal/backoff", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
 	"internal/config/reload":   {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
 	"internal/config/edit":     {"internal/atomicfile", "internal/config"},
 	"internal/state":           {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
@@ -154,7 +153,6 @@ var arrows = map[string][]string{
 
 	"internal/limit":      {"internal/lazy", "internal/limit/token", "internal/limit/when"},
 	"internal/limit/when": {"internal/lazy", "internal/limit/token"},
-	"internal/budget":     {"internal/lazy"},
 	"internal/sanitize":   {"internal/lazy"},
 }
 
@@ -199,7 +197,7 @@ var knownOnlyIn = map[string]string{
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
 	"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/token", "internal/limit/when",
-	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/budget", "internal/prompt",
+	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/prompt",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}

@@ -28,7 +28,6 @@ var Builtin = agent.Builtin{
 	Title:           "Claude Code",
 	Headless:        "claude -p",
 	Models:          true,
-	OwnKey:          account.KeyVariable,
 	Variables:       []string{startup.HomeVariable},
 	CommandVariable: "CLAUDECODE",
 	Remedies:        agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact", Switch: "/model"},
@@ -142,11 +141,6 @@ func (a *Agent) OpenTool(ctx context.Context, s resume.Session) string {
 // Subagents returns the subagents that were stopped since the session began its current work.
 func (a *Agent) Subagents(ctx context.Context, s resume.Session) ([]resume.Subagent, error) {
 	return a.reader.Subagents(ctx, s.Transcript, s.WorkSince())
-}
-
-// Cost returns what the session has cost until now.
-func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, known bool, err error) {
-	return transcript.Cost(ctx, s.Transcript)
 }
 
 var _ headless.CommandLine = (*Agent)(nil)

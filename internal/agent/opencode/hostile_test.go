@@ -29,7 +29,7 @@ func (s *stopped2) askEverything() (plan agent.Plan, err error) {
 	_, _, _ = s.agent.ContextSize(ctx, s.session)
 	_, _, _ = s.agent.Denied(ctx, s.session, agent.Ran{})
 	_ = begun(ctx, s.path, "", s.dir, time.Time{}, "go on")
-	plan, err = s.agent.PlanLive(ctx, s.session, resume.Owner{PID: 40}, agent.Prompt{Text: "go on"})
+	plan, err = s.agent.PlanLive(ctx, s.session, resume.Owner{PID: 40}, "go on")
 	if err != nil {
 		require.Nil(s.t, plan.Run)
 	}
@@ -187,7 +187,7 @@ func TestARegistrationThatIsNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, os.RemoveAll(file))
 			require.NoError(t, write())
-			plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 40}, agent.Prompt{Text: "go on"})
+			plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 40}, "go on")
 			require.NoError(t, err)
 			require.Nil(t, plan.Run)
 		})

@@ -26,7 +26,7 @@ import (
 
 // Plan returns how the session is continued now: by a headless run in its own directory, or through a server that
 // has the session. The model and agent stay the same, and permissions are never widened.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
 		return agent.Plan{Skip: leave}, err
@@ -37,16 +37,16 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 	// A server may continue a session that it had before, or whose process was not seen. A session of
 	// another process had an environment that the server does not have.
 	if o := s.StartedWith(); o == nil || o.Server {
-		if plan, ok := a.through(ctx, now, w); ok {
+		if plan, ok := a.through(ctx, now, prompt); ok {
 			return plan, nil
 		}
 	}
 	chosen, newer := now.chosen()
-	return a.run(s, now, w, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
+	return a.run(s, now, prompt, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
 }
 
 // PlanLive returns how a session is continued while a live process may hold it: through the server, if no other does.
-func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, prompt string) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
 		return agent.Plan{Skip: leave}, err
@@ -56,7 +56,7 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, 
 		return agent.Plan{}, err
 	}
 	if now.Two {
-		return a.throughBackground(ctx, s, now, holders, w)
+		return a.throughBackground(ctx, s, now, holders, prompt)
 	}
 	for _, p := range holders {
 		// A process that only shows a server's sessions holds none itself.
@@ -64,7 +64,7 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, 
 			return a.unreached(p), nil
 		}
 	}
-	plan, _ := a.through(ctx, now, w)
+	plan, _ := a.through(ctx, now, prompt)
 	return plan, nil
 }
 
@@ -86,7 +86,7 @@ func told(format string, args ...any) agent.Plan {
 
 // throughBackground returns how a session of version 2 is continued: by a run that gives the prompt to the
 // background server, which works on it. The session keeps its model there.
-func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, prompt string) (agent.Plan, error) {
 	var background *server.Service
 	for _, p := range holders {
 		all := a.services()
@@ -103,7 +103,7 @@ func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now cur
 		return agent.SkipPlan(fmt.Sprintf("the server of %s (process %d) does not answer: %s", a.brand.title, background.PID, err)), nil
 	}
 	spare := agent.Optional(nil, providerVariables) // the server has the keys
-	return a.run(s, now, w, now.ownAgent(), []string{"--agent", "-m", "--model", "--variant"}, spare), nil
+	return a.run(s, now, prompt, now.ownAgent(), []string{"--agent", "-m", "--model", "--variant"}, spare), nil
 }
 
 // noBackground returns the plan for a session of version 2 whose server does not run. A run would start one,
@@ -114,7 +114,7 @@ func (a *Agent) noBackground() agent.Plan {
 
 // through returns how the session is continued through the configured server. It returns false if there is none, or
 // if it does not have the session.
-func (a *Agent) through(ctx context.Context, now current, w agent.Prompt) (agent.Plan, bool) {
+func (a *Agent) through(ctx context.Context, now current, prompt string) (agent.Plan, bool) {
 	if a.server == nil {
 		return agent.Plan{}, false
 	}
@@ -139,8 +139,8 @@ func (a *Agent) through(ctx context.Context, now current, w agent.Prompt) (agent
 		return agent.SkipPlan(named + " works on the session"), true
 	}
 	return agent.Plan{Send: &agent.Sending{
-		To: named + " at " + a.server.Redacted(), Text: w.Text,
-		Do: func(ctx context.Context) error { return a.prompt(ctx, session, w.Text) },
+		To: named + " at " + a.server.Redacted(), Text: prompt,
+		Do: func(ctx context.Context) error { return a.prompt(ctx, session, prompt) },
 	}}, true
 }
 
@@ -182,13 +182,13 @@ func (c current) ownAgent() []string {
 }
 
 // run returns the command with the chosen flags, which replace the newer ones of the session's start.
-func (a *Agent) run(s resume.Session, now current, w agent.Prompt, chosen, newer []string, spare func(string) bool) agent.Plan {
+func (a *Agent) run(s resume.Session, now current, prompt string, chosen, newer []string, spare func(string) bool) agent.Plan {
 	found, err := a.Find(s)
 	if err != nil {
 		return a.Missing()
 	}
 	carried, _ := a.Carry(s, newer...) // if the start was not seen, only the database tells
-	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Text))
+	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(prompt))
 	command := a.NewCommand(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
 	command.Optional = spare
 	return agent.Plan{Run: command}

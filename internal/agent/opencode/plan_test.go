@@ -51,7 +51,7 @@ func newStopped(t *testing.T) *stopped {
 }
 
 func (s *stopped) plan(prompt string) agent.Plan {
-	plan, err := s.agent.Plan(s.t.Context(), s.session, agent.Prompt{Text: prompt})
+	plan, err := s.agent.Plan(s.t.Context(), s.session, prompt)
 	require.NoError(s.t, err)
 	return plan
 }

@@ -126,11 +126,11 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 // Without a server there is no way to reach a process.
 func TestNobodyIsReachedWithoutAServer(t *testing.T) {
 	s := newStopped(t)
-	plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Prompt{Text: "continue"})
+	plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
 	require.NoError(t, err)
 	require.Equal(t, agent.Plan{}, plan)
 	s.user("msg_2", "ses_1", time.Now())
-	plan, err = s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Prompt{Text: "continue"})
+	plan, err = s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
 	require.NoError(t, err)
 	require.Contains(t, plan.Skip.Why, "a newer prompt")
 }

@@ -290,7 +290,7 @@ func (s *stopped2) ask() (*resume.Owner, agent.Plan) {
 	if owner == nil {
 		return nil, s.plan("go on")
 	}
-	plan, err := s.agent.PlanLive(s.t.Context(), s.session, *owner, agent.Prompt{Text: "go on"})
+	plan, err := s.agent.PlanLive(s.t.Context(), s.session, *owner, "go on")
 	require.NoError(s.t, err)
 	return owner, plan
 }

@@ -43,10 +43,6 @@ type record struct {
 	Params struct {
 		RateLimit Quota `json:"rate_limit_info"`
 	} `json:"apiErrorParams"`
-
-	CostUSD      float64 `json:"totalCostUSD"`     // of a record of what the session has cost
-	APIDuration  int64   `json:"totalAPIDuration"` // milliseconds
-	ToolDuration int64   `json:"totalToolDuration"`
 }
 
 // Message is a message of the conversation, in a transcript and in the output of a run.

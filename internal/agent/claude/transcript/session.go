@@ -61,21 +61,6 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 	return had, err
 }
 
-// costState has the cost of the whole session, since 2.1.325.
-const costState = "cost-state"
-
-// Cost returns what the session of a transcript has cost until now.
-func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
-	err = lookBack(ctx, lines.Whole(path), lines.Any(costState).In, func(r record, line lines.Line) bool {
-		if known = r.Type == costState && r.CostUSD >= 0; known {
-			work := time.Duration(max(0, r.APIDuration)+max(0, r.ToolDuration)) * time.Millisecond
-			cost = resume.Cost{USD: r.CostUSD, Work: work, Read: line.Offset}
-		}
-		return !known
-	})
-	return cost, known, err
-}
-
 // Size returns the context at an answer: the provider caches it for five minutes, or for an hour on request.
 func Size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {

@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
-		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
+		"internal/journal", "internal/lastwords", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
 	},
 	"internal/demo": {
@@ -66,13 +66,7 @@ var arrows = map[string][]string{
 	"internal/journal":       {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},
 	"internal/metrics":       {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
-		"internal/headless", "internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/prompt", "internal/resume", "internal/resume/view", "internal/lastwords", "internal/lazy",
-	},
-	"internal/explain/*": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/lazy", "internal/limit", "internal/resume",
-	},
-	"internal/explain/recording": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
+		"internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/agents", "internal/budget", "internal/config", "internal/leash", "internal/limit", "internal/lines", "internal/prompt", "internal/resume", "internal/resume/view", "internal/sanitize",
 	},
 	"internal/agents":                {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
@@ -123,7 +117,7 @@ var arrows = map[string][]string{
 	"internal/agent":                 {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/lazy", "internal/sparse"},
 	"internal/process":               {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":               {"internal/lazy", "internal/resume"},
-	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/explain/recording", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
+	"internal/agenttest":             {"internal/headless", "internal/lines", "internal/agent", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
 		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/lazy", "internal/leash", "internal/limit", "internal/program", "internal/resume",
 	},

@@ -37,7 +37,8 @@ func TestEveryCapturedScreenIsRecognisedInGNUScreen(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
-			want, got := Read(string(data)), Read(inScreen(strings.Join(Rows(string(data)), "\n")))
+			rows, _ := readLooks(string(data))
+			want, got := Read(string(data)), Read(inScreen(strings.Join(rows, "\n")))
 			require.Equal(t, want.view, got.view)
 			require.Equal(t, want.draft, got.draft)
 			require.Equal(t, want.title, got.title)

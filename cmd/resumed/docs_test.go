@@ -105,8 +105,6 @@ var unlucky = map[string]string{
 	"resumed fleet forget ACCOUNT": "there is no fleet",
 	"resumed retry HOST/SESSION":   "there is no fleet",
 	"resumed status --fleet":       "there is no fleet",
-
-	"tmux capture-pane -p -t work | resumed explain -": "there is nothing on that screen",
 }
 
 // Every command in the documents exists, with its flags and arguments, and works in a home with an

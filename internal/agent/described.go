@@ -260,7 +260,7 @@ func (d *Described) ParseSessionID(printed string) string {
 	if len(d.is.Line.Gives) > 0 {
 		return ""
 	}
-	return headless.ToldID(headless.Recording{Text: printed}, d.is.Line.Field)
+	return headless.ToldID(headless.Printed{Stdout: printed}, d.is.Line.Field)
 }
 
 // Plan returns how the session is continued now: by a run without a terminal in the session's

@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
-		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
+		"internal/journal", "internal/lastwords", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
 	},
 	"internal/demo": {

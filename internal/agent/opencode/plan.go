@@ -234,7 +234,7 @@ var _ agent.IDPrinter = (*Agent)(nil)
 
 // ParseSessionID returns the id, which is in each line of a run.
 func (a *Agent) ParseSessionID(printed string) string {
-	return headless.ToldID(headless.Recording{Text: printed}, "sessionID")
+	return headless.ToldID(headless.Printed{Stdout: printed}, "sessionID")
 }
 
 // Home returns the account in which tasks begin.

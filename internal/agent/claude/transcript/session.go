@@ -91,7 +91,7 @@ func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
 func Cleared(ctx context.Context, transcript string) bool {
 	cleared, prompted := false, false
 	err := lookBack(ctx, lines.Whole(transcript), byUser.In, func(r record, _ lines.Line) bool {
-		cleared = cleared || strings.HasPrefix(r.Message.Text(), "<command-name>/clear<")
+		cleared = cleared || strings.HasPrefix(r.Message.text(), "<command-name>/clear<")
 		prompted = prompted || r.prompts()
 		return !prompted
 	})
@@ -130,7 +130,7 @@ const (
 func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, err error) {
 	err = lookBack(ctx, lines.Whole(transcript), lines.Any(`"user"`, `"assistant"`, `"turn_duration"`).In, func(r record, line lines.Line) bool {
 		switch {
-		case r.interrupts(), r.Subtype == "turn_duration", strings.HasPrefix(r.Message.Text(), "<command-name>/exit<"):
+		case r.interrupts(), r.Subtype == "turn_duration", strings.HasPrefix(r.Message.text(), "<command-name>/exit<"):
 		case r.Type == "assistant":
 			if r.moved() && r.Message.goesOn() {
 				turn = TurnOpen
@@ -149,13 +149,13 @@ func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, 
 }
 
 // goesOn: a text without a reason to stop may be the last one, as some versions do not record the reason.
-func (m Message) goesOn() bool {
+func (m message) goesOn() bool {
 	blocks := m.blocks()
 	return m.StopReason == "tool_use" || m.has("tool_use") ||
 		m.StopReason == "" && len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Type, "thinking")
 }
 
-func (m Message) has(kind string) bool {
+func (m message) has(kind string) bool {
 	return slices.ContainsFunc(m.blocks(), func(b block) bool { return b.Type == kind })
 }
 

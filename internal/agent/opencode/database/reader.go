@@ -374,8 +374,8 @@ func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limit
 // The time in milliseconds between a message that was cut off for a compaction and the compaction. One
 // process writes both, in either order.
 const (
-	CompactionBefore = 1_000
-	CompactionAfter  = 60_000
+	compactionBefore = 1_000
+	compactionAfter  = 60_000
 )
 
 // compacted reports whether a compaction follows the message: then that cut it off, not a person.
@@ -384,6 +384,6 @@ func (db *DB) compacted(ctx context.Context, m Message) (bool, error) {
 		return false, nil
 	}
 	parts, err := db.selectParts(ctx, "m.session_id = ? AND m.time_created BETWEEN ? AND ?",
-		m.Session, m.AtMS-CompactionBefore, m.AtMS+CompactionAfter)
+		m.Session, m.AtMS-compactionBefore, m.AtMS+compactionAfter)
 	return slices.ContainsFunc(parts, part.compacts), err
 }

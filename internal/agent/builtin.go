@@ -16,7 +16,6 @@ type Builtin struct {
 	Name      string   // in configuration, status and metrics
 	Title     string   // for people
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
-	Server    bool     // the user may configure the URL of its server
 	Models    bool     // its program switches to another model by itself, if one is named
 	OwnKey    string   // the variable with which its program takes the user's own API key; empty: the cost cannot be bounded
 	Variables []string // of the environment, that say where it stores its sessions
@@ -47,7 +46,6 @@ type Remedies struct {
 type Options struct {
 	Roots   []string       // homes, absolute; empty: the agent's default
 	Command string         // the program's name or path; empty: it is searched
-	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
 	Model   string         // what a resume may use if the session's own model is overloaded; empty: nothing else
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow

@@ -125,7 +125,6 @@ type Agent struct {
 
 	Roots   []string `toml:"roots" for:"built-in" path:"dir"`       // none: the agent's default directories
 	Command string   `toml:"command" for:"built-in" path:"command"` // "": the agent's own name
-	Server  string   `toml:"server" for:"built-in"`
 
 	// FallbackModel is the model that a resume may use if the session's own is overloaded; "": none.
 	FallbackModel string `toml:"fallback_model" for:"built-in"`
@@ -236,7 +235,6 @@ type Known []Builtin
 // Builtin is an agent that works without an entry.
 type Builtin struct {
 	Name   string
-	Server bool // it can be reached through a server that its entry may name
 	Models bool // its program can change to another model by itself
 	OwnKey bool // it can continue with the user's own key, count the cost, and stop at a limit
 }

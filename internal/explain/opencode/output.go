@@ -1,5 +1,5 @@
-// Package opencode interprets output of opencode outside of its database: of a run and of a server, and rows of a
-// database that were saved as JSON.
+// Package opencode interprets output of opencode outside of its database: of a run, and rows of a database that were
+// saved as JSON.
 package opencode
 
 import (
@@ -12,7 +12,6 @@ import (
 
 	room "resumed/internal/agent/opencode"
 	"resumed/internal/agent/opencode/database"
-	"resumed/internal/agent/opencode/server"
 	"resumed/internal/explain/recording"
 	"resumed/internal/headless"
 	"resumed/internal/lazy"
@@ -35,16 +34,13 @@ func begins(line []byte) (is, known bool) {
 var readRun = recording.OfRun(records, words)
 
 // read interprets a recording: the output of a run (records with --format json, else the text on its standard error),
-// rows saved as JSON, or events of a server.
+// or rows saved as JSON.
 func read(limits limit.Reader, rec headless.Recording, named bool) (recording.Report, bool) {
 	if report, ok := readRun(limits, rec, named); ok {
 		return report, true
 	}
-	if told := readRows(limits, rec.Text); told != nil {
-		return recording.Report{Kind: "rows of a database", Told: told}, true
-	}
-	events := readEvents(limits, rec)
-	return recording.Report{Kind: "the events of a server", Told: events}, events != nil
+	told := readRows(limits, rec.Text)
+	return recording.Report{Kind: "rows of a database", Told: told}, told != nil
 }
 
 var sessionName = lazy.Regexp(`^ses_[0-9A-Za-z]+$`)
@@ -190,129 +186,4 @@ func (r rows) compacted(atMS int64) bool {
 		})
 		return at >= 0 && database.Compacts(part.Data)
 	})
-}
-
-// event is one event from a server, for one directory or for all, or from a plugin.
-type event struct {
-	Directory  string `json:"directory"`
-	Payload    *event `json:"payload"` // of an event for all directories
-	Type       string `json:"type"`
-	Properties struct {
-		Session string            `json:"sessionID"`
-		Status  server.Status     `json:"status"`
-		Error   *database.Failure `json:"error"`
-		Info    json.RawMessage   `json:"info"` // of a session or a message
-	} `json:"properties"`
-}
-
-type info struct {
-	Directory string `json:"directory"`
-	Parent    string `json:"parentID"`
-	Time      struct {
-		Created   float64 `json:"created"`
-		Completed float64 `json:"completed"`
-		Archived  float64 `json:"archived"`
-	} `json:"time"`
-}
-
-func parseEvent(line string) (event, bool) {
-	data := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "data:"))
-	var e event
-	if !strings.HasPrefix(data, "{") || !lines.Decode([]byte(data), &e) {
-		return e, false
-	}
-	if e.Payload != nil {
-		e.Payload.Directory = e.Directory
-		e = *e.Payload
-	}
-	return e, sessionName().MatchString(e.Properties.Session) && e.Type != ""
-}
-
-// turn is the state of one session, with what its next event needs.
-type turn struct {
-	recording.Told
-	waited resume.Limited // the last retry of opencode
-}
-
-// readEvents reads a stream of events. Only messages have a time.
-func readEvents(limits limit.Reader, rec headless.Recording) (all []recording.Told) {
-	turns := make(map[string]*turn)
-	at, n := rec.At.UTC(), 0
-	for line := range strings.Lines(rec.Text) {
-		n++
-		e, ok := parseEvent(line)
-		if !ok {
-			continue
-		}
-		t := turns[e.Properties.Session]
-		if t == nil {
-			t = &turn{Told: recording.Told{Session: e.Properties.Session}}
-			turns[t.Session] = t
-		}
-		i, _ := lines.Parse[info](e.Properties.Info)
-		if told, ok := limit.Epoch(cmp.Or(i.Time.Completed, i.Time.Created)); ok {
-			at = told
-		}
-		t.Cwd = cmp.Or(i.Directory, e.Directory, t.Cwd)
-		if event := t.event(limits, e, i, at); event != nil {
-			t.Event, t.Line = event, n
-		}
-		all = recording.Update(all, t.Told)
-	}
-	return all
-}
-
-// event returns what an event means for the session, or nil if there is nothing new.
-func (t *turn) event(limits limit.Reader, e event, i info, at time.Time) resume.Event {
-	status := e.Properties.Status
-	switch strings.TrimSpace(e.Type + " " + status.Type) {
-	case "session.created", "session.updated":
-		t.Leave = database.WhyLeft(i.Parent, i.Time.Archived > 0)
-	case "session.status retry":
-		t.Working = false
-		t.waited = recording.Refused(at, status.Verdict(limits, at), status.Message)
-		return t.waited
-	case "session.status busy":
-		t.Working = true
-		return resume.Prompted{At: at}
-	case "session.status idle", "session.idle":
-		return t.idle(at)
-	case "session.error":
-		t.Working = false
-		return t.lastTry(failed(limits, e.Properties.Error, at))
-	case "message.updated":
-		if said := database.ReadMessage(e.Properties.Info, 0, 0); said.Meaning != database.Broken { // the next event tells
-			return t.lastTry(said.Event(limits))
-		}
-	}
-	return nil
-}
-
-// idle returns the event for the end of a turn, depending on the event before it. If that was a wait for a retry, a
-// person ended it: opencode reports no failure then.
-func (t *turn) idle(at time.Time) resume.Event {
-	t.Working = false
-	switch last := t.Event.(type) {
-	case resume.Limited:
-		if !last.InProgress {
-			return nil
-		}
-		last.InProgress = false
-		t.Leave = cmp.Or(t.Leave, "somebody ended its wait for the next try")
-		return last
-	case resume.Cancelled:
-		return nil
-	default:
-		return resume.Progressed{At: at}
-	}
-}
-
-// lastTry adds the time of the last retry to a failure without a reset.
-func (t *turn) lastTry(event resume.Event) resume.Event {
-	failed, ok := event.(resume.Limited)
-	if ok && !failed.Reset.Stated() && failed.Class == t.waited.Class {
-		failed.Reset = t.waited.Reset
-		return failed
-	}
-	return event
 }

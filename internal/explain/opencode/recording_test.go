@@ -120,61 +120,6 @@ func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
 	}
 }
 
-func TestAStreamOfEventsTellsHowATurnEnded(t *testing.T) {
-	at := func(text string) time.Time {
-		when, err := time.Parse(time.RFC3339, "2026-11-15T"+text+"Z")
-		require.NoError(t, err)
-		return when
-	}
-	for name, want := range map[string]struct {
-		session string
-		class   limit.Class
-		reset   time.Time
-	}{
-		"fake_auth401":   {"ses_e237c8f16ffeBn2x070FdT83Ut", limit.Auth, time.Time{}},
-		"fake_ctx400":    {"ses_e237c8d47ffeq5l8duylYUC2SU", limit.ContextOverflow, time.Time{}},
-		"fake_mid_err":   {"ses_e237c8af1ffelM4hd8r28OhPU2", limit.Overloaded, at("00:03:49")},
-		"fake_rl_ra1":    {"ses_e237c9352ffe9h9bMB3qdTgLZc", limit.RateLimit, at("00:02:48")},
-		"fake_s529_ra1":  {"ses_e237c9178ffeFU3ig3F1ppwDyh", limit.Overloaded, at("00:02:49")},
-		"fake_tool":      {"ses_e237c9589ffenpCPXnfZ0hQJYu", limit.None, time.Time{}},
-		"fake_usage_far": {"ses_e237c891fffebw2gAbeUd5VHVg", limit.UsageLimit, at("03:14:45")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := report(t, readFile(t, "testdata/sse/"+name+".sse"))
-			require.Len(t, r.Told, 1)
-			told := r.Told[0]
-			require.Equal(t, want.session, told.Session)
-			require.Equal(t, "/home/dev/oc/proj", told.Cwd)
-			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
-			require.False(t, told.Working)
-			got, _ := told.Event.(resume.Limited)
-			require.False(t, got.InProgress)
-			if want.reset.IsZero() {
-				require.Zero(t, got.Reset)
-			} else {
-				require.WithinDuration(t, want.reset, got.Reset.At, 3*time.Second)
-			}
-		})
-	}
-}
-
-func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
-	r := report(t, readFile(t, agentRoom+"/testdata/global-event-sample.sse"))
-	require.Len(t, r.Told, 2)
-	require.True(t, r.Told[0].Working)
-	require.Equal(t, limit.None, agenttest.ClassOf(r.Told[0].Event))
-	got := limited(t, r.Told[1].Event)
-	require.Equal(t, limit.UsageLimit, got.Class)
-	require.Equal(t, time.UnixMilli(1794714374730).UTC(), got.Reset.At)
-	require.NotEmpty(t, r.Told[1].Leave, "the wait was ended by somebody")
-
-	r = report(t, readFile(t, agentRoom+"/testdata/plugin-events.jsonl"))
-	require.Len(t, r.Told, 3)
-	require.Equal(t, limit.RateLimit, agenttest.ClassOf(r.Told[0].Event))
-	require.Equal(t, limit.None, agenttest.ClassOf(r.Told[1].Event))
-	require.True(t, r.Told[2].Working)
-}
-
 func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 	for name, want := range map[string]limit.Class{
 		"attach_ok.stdout":         limit.None,
@@ -225,7 +170,7 @@ func TestADatabaseIsRecognised(t *testing.T) {
 }
 
 func FuzzRecorded(f *testing.F) {
-	for _, pattern := range []string{agentRoom + "/testdata/db/*", agentRoom + "/testdata/*.*", "testdata/sse/*", "testdata/run/*"} {
+	for _, pattern := range []string{agentRoom + "/testdata/db/*", agentRoom + "/testdata/*.*", "testdata/run/*"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			f.Add(readFile(f, path))

@@ -123,7 +123,6 @@ func ReadHook(said []byte, requests bool) HookCall {
 	var in struct {
 		Session    string `json:"session_id"`
 		SessionID  string `json:"sessionId"` // Copilot
-		Thread     string `json:"thread-id"` // the notify program of Codex
 		Transcript string `json:"transcript_path"`
 		Event      string `json:"hook_event_name"`
 		Notice     string `json:"notification_type"`
@@ -133,7 +132,7 @@ func ReadHook(said []byte, requests bool) HookCall {
 		Details    tool   `json:"details"` // Gemini CLI
 	}
 	_ = json.Unmarshal(said, &in) // a field of another type leaves the others readable
-	call := HookCall{Session: cmp.Or(in.Session, in.SessionID, in.Thread), Transcript: in.Transcript}
+	call := HookCall{Session: cmp.Or(in.Session, in.SessionID), Transcript: in.Transcript}
 	switch {
 	case in.Event == "Notification" && slices.Contains(notices, in.Notice), in.Event == "PermissionRequest" && requests:
 		call.Asks = "permission: " + Call{Tool: in.Tool, Use: cmp.Or(in.Input.Command, in.Details.Command)}.String()

@@ -58,8 +58,8 @@ type Resume struct {
 	MaxConcurrent int           `toml:"max_concurrent" default:"2"`
 	MaxWindows    int           `toml:"max_windows" default:"8"`
 	Stagger       time.Duration `toml:"stagger" default:"20s" zero:"none"`
-	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`      // for a session with a running process
-	Unseen        string        `toml:"unseen" default:"park" oneof:"park same_mode narrow"` // for a session whose start was not observed
+	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"` // for a session with a running process
+	Unseen        string        `toml:"unseen" default:"park" oneof:"park same_mode"`   // for a session whose start was not observed
 	KeepEnv       string        `toml:"keep_env" default:"names" oneof:"names secrets"`
 	ChangedEnv    string        `toml:"changed_env" default:"auto" oneof:"auto tell park"` // if a resume would not have a variable as its session had it
 	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`

@@ -107,7 +107,7 @@ var (
 )
 
 // pluginVersion returns the version of the plugin in the user's plugin directory, or of the one that a
-// configuration file names by its path; "": there is none, or one of an earlier release.
+// configuration file names by its path; "": there is none.
 func (b *brand) pluginVersion() string {
 	dir := filepath.Join(dirs.Config(os.Getenv), b.program)
 	paths := []string{filepath.Join(dir, "plugin", "resumed.js"), filepath.Join(dir, "plugins", "resumed.js")}

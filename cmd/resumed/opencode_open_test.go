@@ -124,7 +124,7 @@ func TestOpencode2IsContinuedOnlyAtAPersonsWord(t *testing.T) {
 	b := newOpencode2Box(t)
 	b.session2("ses_2")
 	b.start()
-	b.answers("ses_2", refused2)
+	b.answers("ses_2", strings.Replace(refused2, "for requests", "for requests. Please try again in 1 hour.", 1)) // it is told before
 	parked := func(why string) view.Session {
 		var s view.Session
 		b.until("it is parked because "+why, func() bool {
@@ -138,7 +138,7 @@ func TestOpencode2IsContinuedOnlyAtAPersonsWord(t *testing.T) {
 	parked("resumed was not tried with opencode 2; `resumed retry ")
 	require.NotEqual(t, resume.Waiting, b.session("ses_1").State, "it went on in version 2, whatever version 1's tables say")
 	retry := func() {
-		_, errOut, code := b.run("retry", "ses_2")
+		_, errOut, code := b.run("retry", "ses_2", "--now")
 		require.Zero(t, code, errOut)
 	}
 	retry()

@@ -325,6 +325,7 @@ type Blocked struct {
 type Interruption struct {
 	Limit     limit.Verdict `json:"limit,omitzero"`       // what stopped it
 	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
+	AtWord    string        `json:"at_word,omitempty"`    // why only a person's word continues it; empty: it continues by itself
 	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was first stopped, since it last moved or a person asked for a retry
 
 	InterruptedAt time.Time `json:"interrupted_at,omitzero"` // when it was first stopped, since it last moved

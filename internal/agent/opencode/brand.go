@@ -60,6 +60,9 @@ var (
 
 func (b *brand) variable(name string) string { return b.prefix + "_" + name }
 
+// untried is why only a person's word continues a session of version 2.
+func (b *brand) untried() string { return "resumed was not tried with " + b.title + " 2" }
+
 func (b *brand) isProgram(path string) bool {
 	name := filepath.Base(path)
 	return name == b.program || slices.Contains(b.binaries, name)

@@ -127,7 +127,7 @@ func (a *Agent) reader(path string) database.Reader {
 	if !a.watches(path) {
 		home = a.homes.Roots[0]
 	}
-	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits}
+	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits, AtWord: a.brand.untried()}
 }
 
 // registered returns the pids of the registered background servers of version 2, one a release channel. They may be

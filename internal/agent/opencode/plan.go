@@ -29,7 +29,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 		return agent.Plan{Skip: leave}, err
 	}
 	if now.Two {
-		return agent.Plan{Skip: a.whyNot2(s, 0)}, nil
+		return agent.Plan{Skip: a.whyNot2(s, false)}, nil
 	}
 	chosen, newer := now.chosen()
 	return a.run(s, now, w, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
@@ -46,12 +46,12 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, 
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	registered, background := a.registered(), 0
+	registered, background := a.registered(), false
 	for _, p := range holders {
 		switch {
 		case processes.AttachedTo(p.Args) != "": // it only shows the sessions of a server
 		case now.Two && slices.Contains(registered, p.PID):
-			background = p.PID
+			background = true
 		case processes.IsServer(p.Args):
 			return told("%s %s (process %d) holds it: end that, and the session is continued", a.brand.program, processes.Command(p.Args), p.PID), nil
 		default:
@@ -64,8 +64,8 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, 
 	if leave := a.whyNot2(s, background); leave != nil {
 		return agent.Plan{Skip: leave}, nil
 	}
-	spare := agent.Optional(nil, providerVariables)                                                        // the server has the keys
-	return a.run(s, now, w, now.ownAgent(), []string{"--agent", "-m", "--model", "--variant"}, spare), nil // the session keeps its model
+	newer := []string{"--agent", "-m", "--model", "--variant"} // the session keeps its model there, and the server has the keys
+	return a.run(s, now, w, now.ownAgent(), newer, agent.Optional(nil, providerVariables)), nil
 }
 
 // told returns the plan for an obstacle that may pass by itself, and that a person is told once.
@@ -75,11 +75,11 @@ func told(format string, args ...any) agent.Plan {
 
 // whyNot2 returns why a session of version 2 is not continued; nil: a person asked for it, and the background server
 // runs. Without that, a run would start one, which would continue other sessions too, and end with the run.
-func (a *Agent) whyNot2(s resume.Session, background int) *agent.Skip {
+func (a *Agent) whyNot2(s resume.Session, background bool) *agent.Skip {
 	switch {
 	case s.RetryAskedAt.IsZero():
-		return agent.Parked("%s", s.AskToContinue("resumed was not tried with "+a.brand.title+" 2", resume.Permission{})).Skip
-	case background == 0:
+		return agent.Parked("%s", s.AskToContinue(a.brand.untried(), resume.Permission{})).Skip
+	case !background:
 		return agent.Parked("the server of %s 2 does not run: start it with %s service start, and retry", a.brand.title, a.brand.program).Skip
 	}
 	return nil

@@ -54,6 +54,7 @@ type Reader struct {
 	Agent   string // its name
 	Account string
 	Limits  limit.Reader
+	AtWord  string // why only a person's word continues a session of version 2
 }
 
 // News is the result of one reading.
@@ -224,6 +225,10 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 
 // Observation returns an observation of a session. Each provider of a data directory has its own limit.
 func (r Reader) Observation(s Session, m Message, event resume.Event) resume.Observation {
+	if limited, ok := event.(resume.Limited); ok && s.Two {
+		limited.AtWord = r.AtWord
+		event = limited
+	}
 	o := resume.Observation{
 		Key:        resume.Key{Agent: r.Agent, ID: s.ID},
 		Account:    r.Account,

@@ -217,7 +217,6 @@ const (
 type Plan struct {
 	Run  *Command
 	Type *Typing
-	Send *Sending
 	Skip *Skip
 }
 
@@ -309,24 +308,6 @@ type Typing struct {
 	// Judge evaluates the screen, before anything is typed and again before the prompt is sent.
 	Judge func(screen string) ScreenState
 }
-
-// Sending is a prompt that is sent to the process that holds the session, without a program or a terminal.
-type Sending struct {
-	To   string // the receiver, for people
-	Text string
-
-	// Do sends the prompt, with its own timeout. After a *NotSentError certainly nothing was sent.
-	Do func(context.Context) error
-}
-
-// NotSentError is why a Sending had no effect.
-type NotSentError struct {
-	Why  string
-	Park bool // waiting does not fix it
-}
-
-// Error returns why nothing was sent.
-func (e *NotSentError) Error() string { return e.Why }
 
 // ScreenState is what a screen shows. Without Menu and Leave, it is a composer that waits for a prompt.
 type ScreenState struct {

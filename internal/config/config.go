@@ -58,8 +58,8 @@ type Resume struct {
 	MaxConcurrent int           `toml:"max_concurrent" default:"2"`
 	MaxWindows    int           `toml:"max_windows" default:"8"`
 	Stagger       time.Duration `toml:"stagger" default:"20s" zero:"none"`
-	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`      // for a session with a running process
-	Unseen        string        `toml:"unseen" default:"park" oneof:"park same_mode narrow"` // for a session whose start was not observed
+	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"` // for a session with a running process
+	Unseen        string        `toml:"unseen" default:"park" oneof:"park same_mode"`   // for a session whose start was not observed
 	KeepEnv       string        `toml:"keep_env" default:"names" oneof:"names secrets"`
 	ChangedEnv    string        `toml:"changed_env" default:"auto" oneof:"auto tell park"` // if a resume would not have a variable as its session had it
 	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`
@@ -125,7 +125,6 @@ type Agent struct {
 
 	Roots   []string `toml:"roots" for:"built-in" path:"dir"`       // none: the agent's default directories
 	Command string   `toml:"command" for:"built-in" path:"command"` // "": the agent's own name
-	Server  string   `toml:"server" for:"built-in"`
 
 	// FallbackModel is the model that a resume may use if the session's own is overloaded; "": none.
 	FallbackModel string `toml:"fallback_model" for:"built-in"`
@@ -231,7 +230,6 @@ type Known []Builtin
 // Builtin is an agent that works without an entry.
 type Builtin struct {
 	Name   string
-	Server bool // it can be reached through a server that its entry may name
 	Models bool // its program can change to another model by itself
 }
 

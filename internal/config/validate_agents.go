@@ -53,10 +53,6 @@ func (a Agent) unused(found *problems, key, sort, want string) {
 func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 	found.check(a.Kind == "", key+".kind", a.Kind, "must not be set: %s is built in; for an agent of your own choose another name", a.Name)
 	a.unused(found, key, "custom", "is for custom agents only: "+a.Name+" is built in")
-	if servers := known.names(func(b Builtin) bool { return b.Server }); a.Server != "" {
-		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
-		found.check(isWebURL(a.Server), key+".server", a.Server, "must be an http or https URL")
-	}
 	if models := known.names(func(b Builtin) bool { return b.Models }); a.FallbackModel != "" {
 		found.check(slices.Contains(models, a.Name), key+".fallback_model", a.FallbackModel,
 			"is for %s only: no other program has such a flag", strings.Join(models, ", "))

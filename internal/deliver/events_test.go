@@ -90,12 +90,14 @@ func TestWhatFollowsFromAResumeThatWasNotSent(t *testing.T) {
 		},
 		"it is a dry run": {
 			func(w *world) {
-				w.d.opts.DryRun, w.agent.owner, w.agent.talk.Send = true, owner, &agent.Sending{To: "it"}
+				w.d.opts.DryRun, w.agent.owner = true, owner
+				w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
 			}, resume.Park, time.Time{}, owner,
 		},
 		"the disk is full at the claim": {
 			func(w *world) {
-				w.agent.owner, w.agent.talk.Send, w.d.opts.Sync = owner, &agent.Sending{To: "it"}, failsSecond()
+				w.agent.owner, w.d.opts.Sync = owner, failsSecond()
+				w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
 			}, resume.TryAgain, time.Time{}, owner,
 		},
 	} {

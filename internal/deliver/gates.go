@@ -226,8 +226,6 @@ func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 		return notSent
 	case plan.Type != nil:
 		v.way = &typing{delivery: v, plan: plan.Type}
-	case plan.Send != nil:
-		v.way = &message{delivery: v, plan: plan.Send}
 	case plan.Run.Unverifiable:
 		v.way = &queue{command{delivery: v, plan: plan.Run}}
 	default:

@@ -18,6 +18,9 @@ type (
 		Text  string // in the agent's words, for people
 		First bool   // found when the file was read for the first time: it may be old
 
+		// AtWord is why only a person's word continues the session, for people; empty: it continues by itself.
+		AtWord string
+
 		// Context is what the provider reads again at a resume; zero: not known.
 		Context Context
 	}

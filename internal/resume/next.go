@@ -173,7 +173,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.Windows++
 	}
 	if old { // or the daemon before never sent it: then the session waits for this limit
-		s.Limit, s.LimitText = ev.Verdict, ev.Text
+		s.Limit, s.LimitText, s.AtWord = ev.Verdict, ev.Text, ev.AtWord
 		return s
 	}
 	// A repeated refusal while the session waits does not begin a new wait, which would never end.
@@ -182,7 +182,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.StoppedAt, s.InterruptedAt, s.Reported = ev.At, ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
-	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil
+	s.Limit, s.LimitText, s.AtWord, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.AtWord, ev.At, time.Time{}, nil
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
 		s.Context.At = Earlier(s.Context.At, now)

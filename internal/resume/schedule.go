@@ -91,6 +91,8 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 		return join(s.last().Err, "the resume that you asked for did not help")
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return s.cause("waiting does not help")
+	case s.AtWord != "":
+		return s.AskToContinue(join(s.cause(""), s.AtWord), Permission{})
 	case s.left(r):
 		return s.leftWhy()
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:

@@ -109,8 +109,8 @@ type Session struct {
 	Runs    int       `json:"runs,omitempty"`     // how often it was claimed, also without effect: part of the names of a resume's files
 	Past    []Attempt `json:"past,omitempty"`     // the resumes of the previous interruption
 
-	NoticeID    string `json:"call,omitempty"`  // notice of the step at which a person was needed; later events do not change it
-	NoticeCount int    `json:"calls,omitempty"` // how many such notices there were
+	NoticeID    string `json:"notice_id,omitempty"`    // notice of the step at which a person was needed; later events do not change it
+	NoticeCount int    `json:"notice_count,omitempty"` // how many such notices there were
 
 	Interruption
 }

@@ -36,11 +36,12 @@ func (s *stopped2) askEverything() (plan agent.Plan, err error) {
 	return plan, err
 }
 
-// served is a stopped session whose background server lives.
+// served is a stopped session whose background server lives, and that a person wants to be continued.
 func served(t *testing.T) *stopped2 {
 	s := newStopped2(t)
 	s.agent.Processes = fakeProc(t, procDir{pid: 40, argv: []string{"opencode", "serve", "--service"}, cwd: "/", open: []string{s.path}})
-	s.registers(40, s.healthy(200, `{"pid":40}`))
+	s.registers(40)
+	s.session.RetryAskedAt = time.Now()
 	return s
 }
 

@@ -235,12 +235,12 @@ func TestHowACommandEnds(t *testing.T) {
 			[]string{"sending", `parked: enter directory "/no/such/directory": no such file or directory`},
 		},
 		"it takes too long": {
-			func(w *world) { w.settings.Timeout = 1; w.run("sleep 600") },
-			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+			func(w *world) { w.settings.Timeout = 2 * time.Second; w.run("sleep 600") },
+			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 2s"},
 		},
 		"it takes too long, and was refused a permission": {
-			func(w *world) { w.settings.Timeout, w.agent.denied = 1, "Bash"; w.run("sleep 600") },
-			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+			func(w *world) { w.settings.Timeout, w.agent.denied = 2*time.Second, "Bash"; w.run("sleep 600") },
+			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 2s"},
 		},
 		"its agent is switched off meanwhile": {
 			func(w *world) {

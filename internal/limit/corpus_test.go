@@ -195,3 +195,25 @@ func readAll(t *testing.T, file string) {
 		})
 	}
 }
+
+func instant(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, s)
+	require.NoError(t, err)
+	return at
+}
+
+func TestATimeAloneIsOfWords(t *testing.T) {
+	for text, want := range map[string]Reset{
+		"5m":   {At: noon.At.Add(5 * time.Minute), Counted: true},
+		"3pm":  {At: noon.At.Add(3 * time.Hour), Rough: true},
+		"soon": {},
+	} {
+		got, ok := noon.When(text)
+		require.Equal(t, want.Stated(), ok, text)
+		if ok {
+			want.Source = Words
+		}
+		require.Equal(t, want, got, text)
+	}
+}

@@ -43,7 +43,7 @@ func TestRecordsThatWereReadWrong(t *testing.T) {
 	}
 }
 
-// Lines of programs that were once read wrong.
+// Lines of programs that were once read wrong, or whose program goes on by itself.
 func TestLinesThatWereReadWrong(t *testing.T) {
 	for text, c := range map[string]struct {
 		class   Class
@@ -52,6 +52,9 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 	}{
 		`{"hook_event_name":"StopFailure","error":"rate_limit","last_assistant_message":"You've hit your session limit · resets 12:53pm (Etc/UTC)"}`: {UsageLimit, false, "2026-11-15T12:53:00Z"},
 		`{"hook_event_name":"Stop","last_assistant_message":"You've hit your session limit · resets 12:53pm (Etc/UTC)"}`:                             {None, false, ""},
+		`{"type":"system","subtype":"api_error","retryInMs":572,"retryAttempt":1,"error":{"status":529}}`:                                            {Overloaded, true, "2026-11-15T12:00:00.572Z"},
+		`{"type":"error","willRetry":true,"error":{"status":529}}`:                                                                                   {Overloaded, true, ""},
+		`{"type":"error","retryAttempt":3,"willRetry":false,"error":{"status":529}}`:                                                                 {Overloaded, false, ""},
 		`Please retry after 402 seconds`:                                 {RateLimit, false, "2026-11-15T12:06:42Z"},
 		`Please retry after 403 seconds`:                                 {RateLimit, false, "2026-11-15T12:06:43Z"},
 		`Usage limit reached again · continuing automatically at 4:10pm`: {UsageLimit, true, "2026-11-15T16:10:00Z"},

@@ -351,7 +351,6 @@ func TestTextReadsRecords(t *testing.T) {
 		"a daily quota by its name": {`{"error":{"code":429,"details":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}}`, UsageLimit, ""},
 		"a minute's quota":          {`{"error":{"code":429,"details":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}}`, RateLimit, ""},
 		"another quota":             {`{"error":{"code":429,"details":[{"quotaId":"Storage"}]}}`, RateLimit, ""},
-		"a retry that goes on":      {`{"type":"system","subtype":"api_error","retryInMs":572,"retryAttempt":1,"error":{"status":529}}`, Overloaded, "2026-11-15T12:00:00.572Z"},
 		"a number of seconds":       {`{"error":{"type":"usage_limit_reached","resets_in_seconds":120}}`, UsageLimit, "2026-11-15T12:02:00Z"},
 		"an RFC 3339 reset":         {`{"error":{"code":"rate_limit_exceeded","reset_at":"2026-11-15T13:00:00Z"}}`, RateLimit, "2026-11-15T13:00:00Z"},
 		"a reset that is no time":   {`{"error":{"code":"rate_limit_exceeded","reset_at":"soon"}}`, RateLimit, ""},

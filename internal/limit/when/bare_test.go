@@ -1,4 +1,4 @@
-package limit
+package when
 
 import (
 	"testing"
@@ -144,7 +144,6 @@ func TestWhenReadsBareTimes(t *testing.T) {
 			require.True(t, ok, "not read")
 			require.WithinDuration(t, instant(t, c.want), got.At, 0)
 			require.Equal(t, c.rough, got.Rough)
-			require.Equal(t, Words, got.Source)
 		})
 	}
 }
@@ -182,6 +181,8 @@ func TestClocksThatChange(t *testing.T) {
 	for name, c := range map[string]struct{ at, in, want string }{
 		"a skipped time counts on from before":    {"2026-03-08T05:00:00Z", "2:30am (America/New_York)", "2026-03-08T07:30:00Z"},
 		"a repeated time is the first of both":    {"2026-11-01T03:00:00Z", "1:30am (America/New_York)", "2026-11-01T05:30:00Z"},
+		"of both, the one that has just passed":   {"2026-11-01T05:40:00Z", "1:30am (America/New_York)", "2026-11-01T05:30:00Z"},
+		"on its date, the first of both":          {"2026-10-20T12:00:00Z", "Nov 1 at 1:30am (America/New_York)", "2026-11-01T05:30:00Z"},
 		"the second where the first is past":      {"2026-11-01T05:55:00Z", "1:30am (America/New_York)", "2026-11-01T06:30:00Z"},
 		"the day after the clocks went forward":   {"2026-03-29T10:00:00Z", "10am (Europe/London)", "2026-03-30T09:00:00Z"},
 		"a half-hour change":                      {"2026-10-03T12:00:00Z", "2:15am (Australia/Lord_Howe)", "2026-10-03T15:45:00Z"},
@@ -202,25 +203,28 @@ func TestClocksThatChange(t *testing.T) {
 	}
 }
 
-func TestEpochTellsSecondsFromMilliseconds(t *testing.T) {
-	want := time.Unix(1794708893, 0)
-	for _, n := range []int64{1794708893, 1794708893000} {
-		at, ok := Epoch(n)
-		require.True(t, ok)
-		require.True(t, want.Equal(at))
-	}
-	at, ok := Epoch(1794708893.5)
-	require.True(t, ok)
-	require.WithinDuration(t, want.Add(500*time.Millisecond), at, time.Microsecond)
-	for _, n := range []int64{0, -1, 3600, 99999999, 1e15, 5e9} {
-		_, ok := Epoch(n)
-		require.False(t, ok, n)
-	}
-}
-
 func TestAReaderWithoutAZoneReadsLocalTime(t *testing.T) {
 	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.Local)
 	got, ok := Reader{At: at}.When("3pm")
 	require.True(t, ok)
 	require.True(t, time.Date(2026, 11, 15, 15, 0, 0, 0, time.Local).Equal(got.At))
+}
+
+// A time that is only partly understood does not count.
+func TestTimesInPart(t *testing.T) {
+	reads(t, noon, map[string]string{
+		"resets 2026-11-15T22:00:00.000+0000": "2026-11-15T22:00:00Z",
+		"resets 2026-11-16T22:00+0100":        "",
+		"resets 2026-11-16T22h":               "",
+		"resets 2026-11-15":                   "", // the time of day is not stated
+		"resets 2026-11-16":                   "2026-11-16T00:00:00Z",
+		"resets 05/12/2026":                   "2026-12-05T00:00:00Z",
+		"resets 12/05/2026":                   "2026-12-05T00:00:00Z",
+		"resets on 01/12":                     "2026-12-01T00:00:00Z",
+		"resets on 12/01":                     "2026-12-01T00:00:00Z",
+		"resets in 4:30":                      "",
+		"resets in 04:30:00":                  "2026-11-15T16:30:00Z",
+		"resets 9999-12-31T23:59:59Z":         "",
+		"resets 1970-01-01T00:00:00Z":         "",
+	})
 }

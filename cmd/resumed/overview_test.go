@@ -94,7 +94,7 @@ func TestARetryOfAPausedSessionSaysThatItIsPaused(t *testing.T) {
 	_, _, _ = b.run("pause")
 	_, _, _ = b.run("unpause", "aaa-1")
 	out, _, _ = b.run("retry", "aaa-1", "--now")
-	require.Equal(t, "aaa-1 (bot): not started yet: resumed is paused\n", out)
+	require.Equal(t, "aaa-1 (bot): due, but resumed is paused\n", out)
 }
 
 // A state directory that cannot be written to is an error with a remedy.

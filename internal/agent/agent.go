@@ -275,9 +275,10 @@ type Command struct {
 // Skip is why nothing may be sent.
 type Skip struct {
 	Why   string
-	Park  bool      // waiting does not fix it
-	Tell  bool      // it may pass by itself, but a person should be told once
-	Until time.Time // when to try again; zero: soon
+	Known resume.Reason // instead of Why, if the rules have it
+	Park  bool          // waiting does not fix it
+	Tell  bool          // it may pass by itself, but a person should be told once
+	Until time.Time     // when to try again; zero: soon
 
 	NoProgram bool // the agent's program is not found
 }

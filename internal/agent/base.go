@@ -256,7 +256,7 @@ func (b *Base) originBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if o.Sandbox, err = p.Sandbox(pid); err != nil {
 		return nil
 	}
-	o.Freer = strings.Join(p.Tighter(usermanager.Starter(), pid), ", ")
+	o.ResumeLacks = strings.Join(p.Tighter(usermanager.Starter(), pid), ", ")
 	if args, seen := p.Arguments(pid, b.about.Is); seen { // the flags of a user's own agent are not known
 		var wrapper int
 		wrapper, o.Through, args = p.Wrapper(pid, args, b.about.Program, o.Sandbox != "")

@@ -82,9 +82,9 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 			return notSent || c.After.State == resume.Settling || len(c.After.Past) > 0
 		}).After
 		require.Equal(t, resume.Waiting, held.State, "it is not resumed")
-		require.Contains(t, held.Reason, "other machines can see it too, and this host is not in its fleet: ")
-		require.Contains(t, held.Reason, why)
-		require.Contains(t, held.Reason, "tried again each minute")
+		require.Contains(t, held.Reason.Text, "other machines can see it too, and this host is not in its fleet: ")
+		require.Contains(t, held.Reason.Text, why)
+		require.Contains(t, held.Reason.Text, "tried again each minute")
 		require.NotContains(t, h.transcript(t, session), "step on")
 	}
 	continues := func(session string) {
@@ -126,7 +126,7 @@ func TestKeysThatDoNotAnswerHoldUpNothing(t *testing.T) {
 	h.join(t, "tls://127.0.0.1:1", "credentials", "ca.pem")
 	d := h.run(t)
 	h.write(t, "local-1", "step 1\nrate limited\n")
-	d.awaitStep(t, "local-1", func(c resume.Change) bool { return strings.Contains(c.After.Reason, "still joining its fleet") })
+	d.awaitStep(t, "local-1", func(c resume.Change) bool { return strings.Contains(c.After.Reason.Text, "still joining its fleet") })
 	d.stop()
 	writer, err := os.OpenFile(h.path("ca.pem"), os.O_RDWR, 0) // ends the reads that still wait, and does not wait for one itself
 	require.NoError(t, err)

@@ -111,7 +111,7 @@ func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	}
 	for _, s := range sessions {
 		v := b.opts.View(*s)
-		if v.Held && v.Reason == resume.OneByOne {
+		if v.Held && v.Why == resume.WhyOneByOne {
 			v.WaitsFor = probes[s.AccountKey()]
 		}
 		status.Sessions = append(status.Sessions, v)

@@ -36,7 +36,7 @@ func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Pl
 		notSent = v.way.preview(ctx, &plan)
 	}
 	if notSent != nil {
-		plan.Instead = notSent.Why
+		plan.Instead = instead(v.session, notSent)
 	}
 	return plan
 }

@@ -74,7 +74,7 @@ func (c *command) send(ctx context.Context) resume.Event {
 		return notSent
 	}
 	key := c.session.Key
-	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Describe(c.leftOut()), Models: c.plan.Models})
+	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, NotRepeated: leash.Describe(c.leftOut()), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		return withdrawn
 	}

@@ -89,10 +89,10 @@ const (
 	handOverTimeout = time.Minute
 )
 
-// queue runs a command that puts the prompt into the queue of the process that has the session open.
-type queue struct{ command }
+// mailbox runs a command that puts the prompt into the mailbox of the process that has the session open.
+type mailbox struct{ command }
 
-func (q *queue) send(ctx context.Context) resume.Event {
+func (q *mailbox) send(ctx context.Context) resume.Event {
 	run, notSent := q.make(ctx)
 	if notSent == nil {
 		notSent = q.claim(ctx, resume.Process{})
@@ -116,7 +116,7 @@ func (q *queue) send(ctx context.Context) resume.Event {
 	return nil
 }
 
-func (q *queue) confirm(ctx context.Context) resume.Event {
+func (q *mailbox) confirm(ctx context.Context) resume.Event {
 	return q.appears(ctx, q.agent, q.session, queuePatience, wasQueued)
 }
 

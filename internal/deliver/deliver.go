@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/runfiles"
 )
 
@@ -127,16 +128,23 @@ func tryAgain(why string) *resume.NotSent { return &resume.NotSent{Why: why} }
 // park is the verdict on a resume for which waiting does not help.
 func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }
 
-func parkIf(why string) *resume.NotSent {
-	if why == "" {
+// parkFor is park for a reason that the rules know; nil: there is none.
+func parkFor(why resume.Reason) *resume.NotSent {
+	if why.Kind == "" {
 		return nil
 	}
-	return park(why)
+	return &resume.NotSent{Known: why, Then: resume.Park}
+}
+
+// instead says why no resume of the session would be sent.
+func instead(s resume.Session, notSent *resume.NotSent) string {
+	s.Offered = &notSent.Offers
+	return sentence.Why(s, notSent.Reason())
 }
 
 // leaving is the verdict on a resume that the agent does not want to be sent.
 func leaving(leave *agent.Skip, owner *resume.Owner) *resume.NotSent {
-	notSent := &resume.NotSent{Why: leave.Why, Until: leave.Until, Owner: owner}
+	notSent := &resume.NotSent{Why: leave.Why, Known: leave.Known, Until: leave.Until, Owner: owner}
 	switch {
 	case leave.Park:
 		notSent.Then = resume.Park

@@ -89,8 +89,8 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 			[]string{},
 		},
 		"a person went on elsewhere in the directory": {
-			func(w *world) { w.why = "you went on in s-2" },
-			[]string{"parked: you went on in s-2"},
+			func(w *world) { w.why = resume.Reason{Kind: resume.WhySuperseded, By: "s-2"} },
+			[]string{"parked: session s-2 was started in the same directory after this one stopped, so this one is left to you: `resumed retry s-1` continues it"},
 		},
 		"whether a person went on is not known": {
 			func(w *world) { w.silent = errors.New("the engine has stopped") },

@@ -25,7 +25,7 @@ func TestACommandIsStored(t *testing.T) {
 	w.agent.plan.Run.Models = resume.Models{Own: "opus", Fallback: "sonnet"}
 	require.Equal(t, "delivered", last(w.act()))
 	require.Equal(t, resume.Sending{
-		Mark: w.mark, LeftOut: []string{"--ide: it needs a terminal"}, Models: w.agent.plan.Run.Models,
+		Mark: w.mark, NotRepeated: []string{"--ide: it needs a terminal"}, Models: w.agent.plan.Run.Models,
 	}, lastEvent[resume.Sending](w))
 	started := lastEvent[resume.Started](w)
 	require.Equal(t, w.mark, started.Mark)
@@ -71,7 +71,7 @@ func TestWhatFollowsFromAResumeThatWasNotSent(t *testing.T) {
 			func(w *world) {
 				left := &asker{fakeAgent: w.agent, left: true}
 				w.settings.Agent = func(string) agent.Agent { return left }
-			}, resume.UserLeft, time.Time{}, nil,
+			}, resume.UserSwitched, time.Time{}, nil,
 		},
 		"its user has closed it": {
 			func(w *world) {
@@ -163,5 +163,5 @@ func TestThatItsUserLeftIsStored(t *testing.T) {
 	left := &asker{fakeAgent: w.agent, left: true}
 	w.settings.Agent = func(string) agent.Agent { return left }
 	w.d.lookAtHolders(t.Context())
-	require.Equal(t, resume.Released{Left: true}, lastEvent[resume.Released](w))
+	require.Equal(t, resume.Released{Cleared: true}, lastEvent[resume.Released](w))
 }

@@ -103,11 +103,11 @@ func (v *delivery) nobodyWentOn(ctx context.Context) *resume.NotSent {
 	if err != nil {
 		return withdrawn // the daemon stops
 	}
-	return parkIf(why)
+	return parkFor(why)
 }
 
 func (v *delivery) isNotOverdue(context.Context) *resume.NotSent {
-	return parkIf(v.session.Overdue(time.Now()))
+	return parkFor(v.session.Overdue())
 }
 
 func (v *delivery) agentIsConfigured(context.Context) *resume.NotSent {
@@ -147,12 +147,12 @@ func (v *delivery) contextIsWarm(ctx context.Context) *resume.NotSent {
 	if v.records {
 		v.session = v.countSubagents(ctx, v.agent, v.measure(ctx, v.agent, v.session, true))
 	}
-	return parkIf(v.settings.Rules.TooCold(v.session, time.Now()))
+	return parkFor(v.settings.Rules.TooCold(v.session, time.Now()))
 }
 
 func (v *delivery) weekIsNotReserved(context.Context) *resume.NotSent {
-	if why, _ := v.settings.Rules.Reserved(v.session, time.Now()); why != "" {
-		return &resume.NotSent{Why: why, Then: resume.KeepForPeople}
+	if why, _ := v.settings.Rules.ReservedBy(v.session.Usage, v.session, time.Now()); why.Kind != "" {
+		return &resume.NotSent{Known: why, Then: resume.KeepForPeople}
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func tellIfUnseen(err error) resume.NextStep {
 
 func (v *delivery) userDidNotCloseIt(ctx context.Context) *resume.NotSent {
 	if v.owner == nil && v.session.RetryAskedAt.IsZero() && left(ctx, v.agent, v.session) {
-		return &resume.NotSent{Why: "you have left it with /clear", Then: resume.UserLeft}
+		return &resume.NotSent{Why: "you have left it with /clear", Then: resume.UserSwitched}
 	}
 	if v.owner == nil && v.records && v.settings.leavesClosed() && v.session.RetryAskedAt.IsZero() && v.closed(v.agent, v.session) {
 		return &resume.NotSent{Why: "you have closed it", Then: resume.UserClosed}
@@ -227,7 +227,7 @@ func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 	case plan.Type != nil:
 		v.way = &typing{delivery: v, plan: plan.Type}
 	case plan.Run.Unverifiable:
-		v.way = &queue{command{delivery: v, plan: plan.Run}}
+		v.way = &mailbox{command{delivery: v, plan: plan.Run}}
 	default:
 		v.way = &command{delivery: v, plan: plan.Run}
 	}

@@ -48,7 +48,7 @@ func (d *Deliverer) lookAtHolders(ctx context.Context) {
 		switch {
 		case err != nil: // a process that cannot be seen may still run
 		case owner == nil:
-			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session), Left: left(ctx, a, session)})
+			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session), Cleared: left(ctx, a, session)})
 		default:
 			d.tracker.saw(key)
 			d.reach(ctx, a, session, *owner)
@@ -64,6 +64,8 @@ func (d *Deliverer) lookAtQuestion(ctx context.Context, a agent.Agent, session r
 	case err != nil: // a process that cannot be seen may still ask
 	case owner == nil:
 		d.apply(ctx, session.Key, resume.Released{})
+	case tells && asks == "" && session.Asks != "":
+		d.apply(ctx, session.Key, resume.Answered{})
 	case tells && asks != session.Asks:
 		d.apply(ctx, session.Key, resume.Asked{For: asks, Owner: *owner})
 	}
@@ -93,7 +95,7 @@ func (d *Deliverer) lookAtQuestions(ctx context.Context) <-chan time.Time {
 		}
 		switch moved := resume.Later(session.MovedAt, session.PromptedAt).After(q.at.Add(writeDelay)); {
 		case q.asks == "" && session.Asks != "":
-			d.apply(ctx, key, resume.Asked{})
+			d.apply(ctx, key, resume.Answered{})
 		case q.asks != "" && session.Asks == "" && !moved:
 			d.ask(ctx, a, session, q.asks)
 		}

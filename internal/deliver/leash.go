@@ -74,7 +74,7 @@ func (v *delivery) startWasSeen(ctx context.Context, plan agent.Plan) *resume.No
 		}
 		why = fmt.Sprintf("your word was for %s, and it would continue in %s now", cmp.Or(word.For.String(), "a mode that was not known"), in)
 	}
-	return &resume.NotSent{Why: v.session.AskToContinue(why, in), Then: resume.ParkUnseen, Offers: in}
+	return &resume.NotSent{Why: why, Then: resume.ParkUnseen, Offers: in}
 }
 
 // programIsTrusted refuses a program that lies in the session's own directory: the agent may write there, also from a
@@ -91,7 +91,7 @@ func (v *delivery) programIsTrusted(plan agent.Plan) *resume.NotSent {
 	if shows == v.session.Trusted {
 		return nil
 	}
-	return &resume.NotSent{Why: v.session.AskToTrust(strings.Join(files, " and ")), Then: resume.ParkUnseen, Shows: shows}
+	return &resume.NotSent{Why: strings.Join(files, " and "), Then: resume.ParkUnseen, Shows: shows}
 }
 
 // inProject returns the files that lie in a directory of the session.

@@ -201,7 +201,7 @@ func TestAMissingAgentIsToldAtOnce(t *testing.T) {
 	require.Equal(t, resume.Waiting, w.session.State)
 	w.d.askIfUnseen(t.Context(), []resume.Key{w.session.Key})
 	require.Equal(t, resume.Parked, w.now().State)
-	require.Contains(t, w.now().Reason, "bot was not found: set command in [[agent]]; its start was not seen")
+	require.Contains(t, w.now().Reason.Text, "bot was not found: set command in [[agent]]; its start was not seen")
 	require.Equal(t, resume.StartUnseen, w.now().Needs)
 	require.Equal(t, []string{"resume.ProcessUnknown", "parked: bot was not found: set command in [[agent]]"}, w.actAgain(), "their word does not replace the program")
 }
@@ -232,8 +232,8 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 	preview := w.d.Preview(t.Context(), before)
 	require.Equal(t, `"continue" is typed into the terminal of process 42`, preview.Does)
 	require.Empty(t, preview.Command)
-	w.why = "somebody went on"
-	require.Equal(t, "somebody went on", w.d.Preview(t.Context(), before).Instead)
+	w.why = resume.Reason{Kind: resume.WhySuperseded, By: "s-2"}
+	require.Equal(t, "session s-2 was started in the same directory after this one stopped, so this one is left to you: `resumed retry s-1` continues it", w.d.Preview(t.Context(), before).Instead)
 	require.Empty(t, w.diary.all())
 }
 
@@ -292,7 +292,7 @@ func TestWhenTheStartOfASessionMatters(t *testing.T) {
 			if c.why == "" {
 				require.Nil(t, notSent)
 			} else {
-				require.Equal(t, &resume.NotSent{Why: v.session.AskToContinue(c.why, resume.Permission{}), Then: resume.ParkUnseen}, notSent)
+				require.Equal(t, &resume.NotSent{Why: c.why, Then: resume.ParkUnseen}, notSent)
 			}
 			for _, v := range []*delivery{{owner: new(resume.Owner)}, {session: resume.Session{Allowed: new(resume.Word)}}, {settings: Settings{SameMode: true}}} {
 				require.Nil(t, v.startWasSeen(t.Context(), c.plan), "its own process has it, or its user allowed it")

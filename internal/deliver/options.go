@@ -73,7 +73,7 @@ type Engine interface {
 	Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error)
 	Session(ctx context.Context, key resume.Key) (resume.Session, error)
 	Lookup(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) // nil: it is not known
-	Superseded(ctx context.Context, key resume.Key) (why string, err error)
+	Superseded(ctx context.Context, key resume.Key) (resume.Reason, error)
 }
 
 // Transcripts reads what agents write.

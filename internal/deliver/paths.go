@@ -15,7 +15,7 @@ func (s Settings) excludes(dir string) *resume.NotSent {
 	if err != nil {
 		return nil // the plan says what that means
 	}
-	return parkIf(s.Rules.Excluded(target))
+	return parkFor(s.Rules.Excluded(target))
 }
 
 // distrusts parks a session if another user can have written one of these paths: the transcript

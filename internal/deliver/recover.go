@@ -83,7 +83,7 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process
 	v := &delivery{Deliverer: d, session: s}
 	defer v.releaseLease(ctx)
 	if notSent := v.takeLease(ctx); notSent != nil {
-		d.logOf(s.Key).Warn("a resume that runs has no lease", "why", notSent.Why)
+		d.logOf(s.Key).Warn("a resume that runs has no lease", "why", instead(s, notSent))
 	} else {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()

@@ -46,7 +46,7 @@ type world struct {
 	mu      sync.Mutex // guards what follows
 	session resume.Session
 	events  []resume.Event // that were applied
-	why     string         // why the session is superseded
+	why     resume.Reason  // why the session is superseded
 	silent  error          // why that is not known
 	unknown error          // why the session is not known
 	refused error          // why no event is applied
@@ -213,7 +213,9 @@ func (w *world) Lookup(_ context.Context, keys []resume.Key) ([]*resume.Session,
 }
 
 // Superseded implements Engine.
-func (w *world) Superseded(context.Context, resume.Key) (string, error) { return w.why, w.silent }
+func (w *world) Superseded(context.Context, resume.Key) (resume.Reason, error) {
+	return w.why, w.silent
+}
 
 // ReadNew implements Transcripts.
 func (w *world) ReadNew(ctx context.Context, _ resume.Session) error { return w.look(ctx) }
@@ -229,7 +231,7 @@ func describe(ev resume.Event) string {
 		if ev.Then == resume.Park {
 			how = "parked: "
 		}
-		return how + ev.Why
+		return how + instead(resume.Session{Key: resume.Key{Agent: "fake", ID: "s-1"}}, &ev)
 	case resume.Started:
 		if ev.Unverifiable {
 			return "may have been handed over"

@@ -26,6 +26,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/sanitize"
 	"resumed/internal/termui"
 	"resumed/internal/wake"
@@ -217,15 +218,15 @@ func (s *show) step(change resume.Change) {
 	case change.ClaimedRun() != nil:
 		s.say("resumed", termui.Blue, "continues the session %s of %s (resume %d of 3)", after.Key.ID, who, len(after.Attempts))
 	case change.Entered(resume.Watching) && change.Before.Interrupted():
-		s.say("resumed", termui.Green, "%s %s", who, humanize.ReasonAt(after.Reason, change.At))
+		s.say("resumed", termui.Green, "%s %s", who, humanize.ReasonAt(sentence.Of(after), change.At))
 		if after.Key == early {
 			s.ends <- struct{}{}
 		}
 	case change.Entered(resume.Parked):
-		s.say("resumed", termui.Red, "%s needs you: %s", who, humanize.ReasonAt(after.Reason, change.At))
+		s.say("resumed", termui.Red, "%s needs you: %s", who, humanize.ReasonAt(sentence.Of(after), change.At))
 		s.asks <- after.Key
 	case change.Entered(resume.GaveUp):
-		s.say("resumed", termui.Red, "%s: %s", who, humanize.ReasonAt(after.Reason, change.At))
+		s.say("resumed", termui.Red, "%s: %s", who, humanize.ReasonAt(sentence.Of(after), change.At))
 	}
 }
 

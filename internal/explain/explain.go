@@ -28,6 +28,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/prompt"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
@@ -267,13 +268,13 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 func action(s resume.Session, now time.Time) (Action, string) {
 	switch {
 	case s.State == resume.Parked:
-		return Park, s.Reason
+		return Park, sentence.Of(s)
 	case s.State == resume.Waiting && s.NextAt.After(now):
-		return Wait, fmt.Sprintf("%s; resumed at %s", s.Reason, s.NextAt.UTC().Format(time.RFC3339))
+		return Wait, fmt.Sprintf("%s; resumed at %s", sentence.Of(s), s.NextAt.UTC().Format(time.RFC3339))
 	case s.State == resume.Waiting:
-		return Resume, s.Reason + "; the wait is over"
+		return Resume, sentence.Of(s) + "; the wait is over"
 	default:
-		return Leave, cmp.Or(s.Reason, "the session is not interrupted")
+		return Leave, cmp.Or(sentence.Of(s), "the session is not interrupted")
 	}
 }
 

@@ -69,7 +69,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 	early := f.clock.fleet(now).Before(lifts)
 	standing := f.standing(now)
 	if early && (s.WaitsForFleet(lifts, f.clock.fleet(now)) || standing.Alone && s.RetryAskedAt.IsZero()) { // alone, a host cannot get permission to probe before the reset
-		return fmt.Sprintf("due, but limited until %s, as host %s was told of its account", lifts.UTC().Format(time.RFC3339), a.known.By), f.clock.local(lifts)
+		return fmt.Sprintf("limited until %s, as host %s was told of its account", lifts.UTC().Format(time.RFC3339), a.known.By), f.clock.local(lifts)
 	}
 	if standing.Alone {
 		return f.alone(a, early, standing, rules, now)
@@ -87,7 +87,7 @@ func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Tim
 	return inTurn, now.Add(askAgain)
 }
 
-const inTurn = "due, but the hosts of the fleet start sessions of its account in turn, and after a limit one of them tries alone"
+const inTurn = "the hosts of the fleet start sessions of its account in turn, and after a limit one of them tries alone"
 
 // alone is Ask if the store does not answer: starts wait for the last known reset, and are delayed so
 // that hosts which are alone do not all start in the same second.
@@ -100,7 +100,7 @@ func (f *Fleet) alone(a *account, early bool, standing Status, rules Rules, now 
 		a.delayFor, a.delay = from, time.Duration(f.opts.Rand()*float64(rules.Stagger)*float64(standing.Hosts))
 	}
 	if at := from.Add(a.delay); now.Before(at) {
-		return "due, but this host is alone (" + standing.Why + "), and others may be: it goes on a little later", at
+		return "this host is alone (" + standing.Why + "), and others may be: it goes on a little later", at
 	}
 	return "", time.Time{}
 }

@@ -20,11 +20,11 @@ func TestWhatAPersonIsAskedFor(t *testing.T) {
 }
 
 func TestASessionThatIsNotStoppedIsNotAlwaysAtWork(t *testing.T) {
-	for reason, want := range map[string]string{
-		"works again after 1 resume": "back at work", "continued by itself": "back at work", "continued by a person": "back at work",
-		"cancelled by you": "cancelled", "left by you with /clear": "not stopped", "": "not stopped",
+	for reason, want := range map[resume.Why]string{
+		resume.WhyWorksAgain: "back at work", resume.WhyWentOn: "back at work", resume.WhyContinued: "back at work",
+		resume.WhyCancelled: "cancelled", resume.WhyCleared: "not stopped", "": "not stopped",
 	} {
-		got, tone := Ended(view.Session{Reason: reason})
+		got, tone := Ended(view.Session{Why: reason})
 		require.Equal(t, want, got, reason)
 		require.Equal(t, want == "back at work", tone == Good, reason)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
@@ -63,7 +64,7 @@ func Facts(s view.Session) []Fact {
 		all = append(all, Fact{Label: "why", Text: sanitize.Line(why), Said: true})
 	}
 	if s.State != resume.Watching { // otherwise the reason says it
-		say("subagents", sanitize.Line(resume.SubagentsStopped(s.Subagents)))
+		say("subagents", sanitize.Line(sentence.SubagentsStopped(s.Subagents)))
 	}
 	if s.Unreached == "" { // otherwise the reason contains it
 		say("to do", sanitize.Line(s.Remedy))

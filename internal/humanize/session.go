@@ -82,9 +82,9 @@ func Cause(s view.Session) string {
 		return ""
 	case s.State == resume.Waiting && s.Unreached != "":
 		return "cannot be reached"
-	case strings.HasPrefix(s.Reason, resume.AsksFor):
+	case s.Why == resume.WhyAsks:
 		return "waits for an answer"
-	case strings.HasPrefix(s.Reason, resume.IsSilent):
+	case s.Why == resume.WhySilent:
 		return "silent"
 	case s.Class == limit.None:
 		return "asked for by you"
@@ -132,7 +132,7 @@ func Heading(s view.Session) string {
 
 // WorksAgain reports whether a session moved by itself, or by a resume, after it was stopped.
 func WorksAgain(s view.Session) bool {
-	return strings.HasPrefix(s.Reason, resume.WorksAgain) || strings.HasPrefix(s.Reason, resume.WentOn)
+	return s.Why == resume.WhyWorksAgain || s.Why == resume.WhyWentOn || s.Why == resume.WhyAnswered
 }
 
 // Asked returns what a person is asked for; a word that this table does not have is shown as it is.
@@ -151,9 +151,9 @@ func Asked(s view.Session) string {
 // of that.
 func Ended(s view.Session) (string, Tone) {
 	switch {
-	case strings.HasPrefix(s.Reason, resume.WorksAgain), strings.HasPrefix(s.Reason, resume.WentOn), strings.HasPrefix(s.Reason, "continued by "):
+	case WorksAgain(s), s.Why == resume.WhyContinued:
 		return "back at work", Good
-	case strings.HasPrefix(s.Reason, "cancelled by "):
+	case s.Why == resume.WhyCancelled:
 		return "cancelled", Still
 	default:
 		return "not stopped", Still
@@ -334,7 +334,7 @@ func After(s view.Session, retry bool, done string, now time.Time) string {
 	case retry && s.Paused:
 		return "not started: it is paused, until resumed unpause " + s.Typed()
 	case retry && s.Held:
-		return "not started yet: " + cmp.Or(strings.TrimPrefix(ReasonAt(Why(s), now), "due, but "), "its machine does not share why")
+		return cmp.Or(ReasonAt(Why(s), now), "not started yet: its machine does not share why")
 	}
 	switch {
 	case retry && s.NextAt != nil && s.NextAt.Sub(now) > time.Minute: // only its user's word was missing

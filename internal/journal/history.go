@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -63,7 +64,7 @@ func (j *Journal) notable(c resume.Change) bool {
 	switch c.Event.(type) {
 	case resume.NotSent, resume.HeldBack:
 		if after.State == resume.Waiting {
-			return j.held.first(after.Key, after.Reason)
+			return j.held.first(after.Key, sentence.Of(after))
 		}
 	case resume.Due, resume.Sending:
 		// Nothing was sent yet: the result is another step. But a resume that did not help ends here.
@@ -88,7 +89,7 @@ func (j *Journal) history(c resume.Change) {
 	s := c.After
 	line := step{
 		From: max(c.Before.State, resume.Watching).String(), To: s.State.String(),
-		Reason: s.Reason, NextAt: s.NextAt, Attempt: s.Tries(),
+		Reason: sentence.Of(s), NextAt: s.NextAt, Attempt: s.Tries(),
 	}
 	if s.Interrupted() {
 		line.Class = s.Limit.Class.String()

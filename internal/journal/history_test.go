@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 	"resumed/internal/state"
 )
@@ -21,7 +22,7 @@ func notables(changes []resume.Change) []string {
 	var all []string
 	for _, c := range changes {
 		if j.notable(c) {
-			all = append(all, c.After.State.String()+": "+c.After.Reason)
+			all = append(all, c.After.State.String()+": "+sentence.Of(c.After))
 		}
 	}
 	return all
@@ -36,15 +37,15 @@ func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
 		resume.Due{Mark: "1"}, held("1", "process 7 holds the session"),
 		resume.Due{Mark: "2"}, held("2", "process 7 holds the session"),
 		resume.Due{Mark: "3"}, held("3", "process 7 holds the session"),
-		resume.HeldBack{Why: "due, but paused"},
+		resume.HeldBack{Why: resume.Because(resume.WhyPaused)},
 		resume.Due{Mark: "4"}, held("4", "process 8 holds the session"),
-		resume.HeldBack{Why: "due, but paused"},
+		resume.HeldBack{Why: resume.Because(resume.WhyPaused)},
 		resume.Due{Mark: "5"}, resume.Sending{Mark: "5"}, started("5"),
 	))
 	require.Equal(t, []string{
 		"waiting: rate limit: slow down",
 		"waiting: process 7 holds the session",
-		"waiting: due, but paused",
+		"waiting: due, but resumed is paused",
 		"waiting: process 8 holds the session",
 		"resuming: rate limit: slow down",
 	}, got)
@@ -65,8 +66,8 @@ func TestAHoldIsSaidAgainAfterARetry(t *testing.T) {
 }
 
 func TestAQueuedWaitIsOneDecision(t *testing.T) {
-	got := notables(story(rateLimited(), resume.HeldBack{Why: "due, but paused"}, resume.HeldBack{Why: "due, but paused"}))
-	require.Equal(t, []string{"waiting: rate limit: slow down", "waiting: due, but paused"}, got)
+	got := notables(story(rateLimited(), resume.HeldBack{Why: resume.Because(resume.WhyPaused)}, resume.HeldBack{Why: resume.Because(resume.WhyPaused)}))
+	require.Equal(t, []string{"waiting: rate limit: slow down", "waiting: due, but resumed is paused"}, got)
 }
 
 func TestAResumeIsSentWhenItsCommandRunsOrWasTyped(t *testing.T) {

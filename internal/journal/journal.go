@@ -10,6 +10,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/state"
 )
 
@@ -45,7 +46,7 @@ func New(opts Options, sessions []resume.Session) *Journal {
 	j := &Journal{opts: opts, held: make(reasons)}
 	for _, s := range sessions {
 		if s.State == resume.Waiting {
-			j.held.first(s.Key, s.Reason)
+			j.held.first(s.Key, sentence.Of(s))
 		}
 		switch {
 		case s.State == resume.GaveUp:
@@ -63,7 +64,7 @@ func (j *Journal) Changed(c resume.Change) {
 	if c.Dropped {
 		delete(j.held, key)
 		if c.Before.Pending() {
-			j.record(c.At, key, Unqueued, step{Reason: c.After.Reason})
+			j.record(c.At, key, Unqueued, step{Reason: sentence.Of(c.After)})
 		}
 		if c.Before.WorthKeeping() || c.Before.Origin != nil {
 			j.opts.Store.DropSession(key)
@@ -106,22 +107,22 @@ func (j *Journal) log(c resume.Change) {
 	}
 	switch {
 	case c.Entered(resume.Waiting) && s.Pending():
-		log.Info("queued", with("task", s.Task.N, "cwd", s.Cwd, "from", s.NextAt.UTC().Format(time.RFC3339), "why", s.Reason)...)
+		log.Info("queued", with("task", s.Task.N, "cwd", s.Cwd, "from", s.NextAt.UTC().Format(time.RFC3339), "why", sentence.Of(s))...)
 	case c.Before.Pending() && !s.Pending() && s.State == resume.Watching:
-		log.Info("a task is a session now", with("task", s.Task.N, "why", s.Reason)...)
+		log.Info("a task is a session now", with("task", s.Task.N, "why", sentence.Of(s))...)
 	case c.NeedsPerson() && s.State == resume.Waiting:
-		log.Warn("waiting, but needs a person", with("class", s.Limit.Class, "why", s.Reason)...)
+		log.Warn("waiting, but needs a person", with("class", s.Limit.Class, "why", sentence.Of(s))...)
 	case c.Entered(resume.Waiting):
 		log.Info("waiting", with("class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
-			"attempt", s.Tries()+1, "why", s.Reason)...)
+			"attempt", s.Tries()+1, "why", sentence.Of(s))...)
 	case c.Entered(resume.GaveUp):
-		log.Error("gave up", with("attempts", s.Tries(), "why", s.Reason)...)
+		log.Error("gave up", with("attempts", s.Tries(), "why", sentence.Of(s))...)
 	case c.Entered(resume.Parked):
-		log.Warn("parked: needs a person", with("class", s.Limit.Class, "why", s.Reason)...)
+		log.Warn("parked: needs a person", with("class", s.Limit.Class, "why", sentence.Of(s))...)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
-		log.Info("watching again", with("why", s.Reason)...)
-	case c.Before.State != s.State || c.Before.Reason != s.Reason:
-		log.Debug("step", with("state", s.State, "why", s.Reason)...)
+		log.Info("watching again", with("why", sentence.Of(s))...)
+	case c.Before.State != s.State || c.NewReason():
+		log.Debug("step", with("state", s.State, "why", sentence.Of(s))...)
 	}
 }
 

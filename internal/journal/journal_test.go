@@ -46,7 +46,7 @@ func TestWhatPeopleAreTold(t *testing.T) {
 		want   []notify.Event
 	}{
 		"works":      {[]resume.Event{resume.Prompted{At: at(0)}, resume.Progressed{At: at(1)}}, nil},
-		"is stopped": {[]resume.Event{limited, limited, resume.HeldBack{Why: "due, but paused"}}, []notify.Event{notify.Limited}},
+		"is stopped": {[]resume.Event{limited, limited, resume.HeldBack{Why: resume.Because(resume.WhyPaused)}}, []notify.Event{notify.Limited}},
 		"is resumed and moves": {
 			[]resume.Event{limited, due, resume.Sending{Mark: "1"}, started("1"), resume.Progressed{At: at(4)}, delivered},
 			[]notify.Event{notify.Limited, notify.Retrying, notify.Recovered},

@@ -220,7 +220,7 @@ func session(account string, i int) view.Session {
 		Account: account,
 		Cwd:     fmt.Sprintf("/home/u/src/api%d", i),
 		State:   resume.GaveUp,
-		Reason:  "gave up after 1 resume without progress",
+		Reason:  resume.Reason{Kind: resume.WhyGaveUp, N: 1},
 		Interruption: resume.Interruption{
 			Limit:         limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
 			InterruptedAt: at,

@@ -206,7 +206,7 @@ func (w words) waits(v view.Session) bool {
 }
 
 // asks reports whether the session works, and waits for an answer.
-func asks(v view.Session) bool { return strings.HasPrefix(v.Reason, resume.AsksFor) }
+func asks(v view.Session) bool { return v.Why == resume.WhyAsks }
 
 // switched returns which model a session continues with if that is another one, or may be.
 func switched(v view.Session) string {

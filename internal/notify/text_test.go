@@ -33,7 +33,7 @@ func storied(state resume.State) view.Session {
 		Account: "claude-code:default",
 		Cwd:     "/home/ann/src/payments-api",
 		State:   state,
-		Reason:  "gave up after 5 resumes without progress",
+		Reason:  resume.Reason{Kind: resume.WhyGaveUp, N: 5},
 		Interruption: resume.Interruption{
 			Limit:     limit.Verdict{Class: limit.Overloaded, WaitHelps: true, Reset: limit.Reset{At: at.Add(21 * time.Hour)}},
 			LimitText: "API Error: 529 Overloaded",
@@ -51,7 +51,9 @@ func storied(state resume.State) view.Session {
 		s.Attempts = append(s.Attempts, a)
 	}
 	s.LimitedAt = at
-	return view.Of(s, 5)
+	v := view.Of(s, 5)
+	v.Reason = "gave up after 5 resumes without progress"
+	return v
 }
 
 func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
@@ -93,7 +95,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		})},
 		{"parked, asks for a permission", one(Parked, func(v *view.Session) {
 			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Parked, limit.None, "", nil, 0
-			v.Reason = resume.AsksFor + "permission: Bash (npm install)"
+			v.Why, v.Reason = resume.WhyAsks, "asks for permission: Bash (npm install)"
 		})},
 		{"cut off", one(CutOff, func(v *view.Session) {
 			v.State, v.Class, v.Text, v.Attempts, v.Attempt = resume.Parked, limit.CutOff, "was cut off by a restart of the machine", nil, 0
@@ -114,7 +116,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		}()},
 		{"silent", one(Silent, func(v *view.Session) {
 			v.State, v.Class, v.Text, v.Attempts, v.Attempt, v.LimitedAt, v.StoppedAt = resume.Parked, limit.None, "", nil, 0, nil, nil
-			v.Reason = resume.IsSilent + "20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in tmux %3 (process 17)"
+			v.Why, v.Reason = resume.WhySilent, "silent for 20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in tmux %3 (process 17)"
 		})},
 		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
 		{"limited, out of reach", one(Limited, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},

@@ -265,7 +265,7 @@ func (q *Queue) Gate(s resume.Session, now time.Time) (why string, until time.Ti
 		return "", time.Time{}
 	}
 	if !q.opts.IsFresh(s.AccountKey()) {
-		return "due, but how much of its account's allowance is used is being read", now.Add(time.Second)
+		return "how much of its account's allowance is used is being read", now.Add(time.Second)
 	}
 	for _, w := range q.opts.Windows(s.AccountKey()) {
 		if w.Used >= 100 && w.ResetsAt.After(now) && w.ResetsAt.After(until) {
@@ -276,7 +276,7 @@ func (q *Queue) Gate(s resume.Session, now time.Time) (why string, until time.Ti
 		return "", until
 	}
 	until = until.Add(q.opts.Margin())
-	return "due, but its account's allowance is used up until " + until.UTC().Format(time.RFC3339), until
+	return "its account's allowance is used up until " + until.UTC().Format(time.RFC3339), until
 }
 
 // Prompts splits a text into prompts: one in each line, or of several lines with lines of --- between

@@ -61,10 +61,10 @@ func TestAWaitFollowsTheNewsOfItsAccount(t *testing.T) {
 
 	w := stopped().do(until(noon.Add(time.Hour)))
 	require.Equal(t, noon.Add(time.Hour+time.Minute), w.NextAt)
-	require.Equal(t, "its limit resets before 2026-11-15T15:00:00Z: another session of the same account was told so", w.Reason)
+	require.Equal(t, Reason{Kind: WhyResetEarlier, At: time.Date(2026, 11, 15, 15, 0, 0, 0, time.UTC)}, w.Reason)
 	w = stopped().do(until(noon.Add(5 * time.Hour)))
 	require.Equal(t, noon.Add(5*time.Hour+time.Minute), w.NextAt)
-	require.NotContains(t, w.Reason, "another session")
+	require.Equal(t, Because(WhyStopped), w.Reason)
 	w = stopped().do(Retry{}, until(noon.Add(5*time.Hour)))
 	require.Equal(t, noon, w.NextAt, "a person asked for a try now")
 	w = newWalk().do(until(noon.Add(time.Hour)))
@@ -73,12 +73,12 @@ func TestAWaitFollowsTheNewsOfItsAccount(t *testing.T) {
 	w.rules.MaxWait = 4 * time.Hour
 	w.do(until(noon.Add(5 * time.Hour)))
 	require.NotEqual(t, Waiting, w.State)
-	require.NotContains(t, w.Reason, "another session")
+	require.Equal(t, WhyMaxWait, w.Reason.Kind)
 
 	over := Lifted{At: noon.Add(time.Hour), By: Key{"claude-code", "b"}}
 	w = stopped().after(time.Hour).do(over)
 	require.Equal(t, over.At.Add(time.Minute), w.NextAt)
-	require.Equal(t, "its limit was over before the reset at 2026-11-15T15:00:00Z: session b of the same account works again", w.Reason)
+	require.Equal(t, Reason{Kind: WhyLiftedEarly, At: time.Date(2026, 11, 15, 15, 0, 0, 0, time.UTC), By: "b"}, w.Reason)
 	again := w.Session
 	w.after(time.Hour).do(Lifted{At: w.now, By: Key{"claude-code", "c"}})
 	require.Equal(t, again, w.Session, "it is known")

@@ -57,9 +57,9 @@ func TestAnOrderIsNotLostWhileItsSessionIsHeldBack(t *testing.T) {
 			w.rules.Overdue = 24 * time.Hour
 			require.Equal(t, Parked, w.State)
 			w.do(Retry{}).do(events...)
-			require.Equal(t, Waiting, w.State, "%s, %s: %s", stopped, happens, w.Reason)
+			require.Equal(t, Waiting, w.State, "%s, %s: %v", stopped, happens, w.Reason)
 			require.False(t, w.RetryAskedAt.IsZero())
-			require.Empty(t, w.Overdue(noon))
+			require.Empty(t, w.Overdue())
 			w.resume().end(Failed)
 			require.Equal(t, Parked, w.State, "one try was asked for")
 		}
@@ -154,9 +154,9 @@ func TestWhatIsMissedIsNotMissedForEver(t *testing.T) {
 	w := newWalk()
 	w.rules.Overdue = 12 * time.Hour
 	w.after(48 * time.Hour).do(limited(noon, limit.Overloaded))
-	require.NotEmpty(t, w.Overdue(w.now))
+	require.NotEmpty(t, w.Overdue())
 	w.do(limited(w.now, limit.Overloaded))
-	require.Empty(t, w.Overdue(w.now), "a refusal of today is no old news")
+	require.Empty(t, w.Overdue(), "a refusal of today is no old news")
 }
 
 // Records up to the claim say nothing about a prompt.

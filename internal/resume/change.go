@@ -3,6 +3,7 @@ package resume
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"resumed/internal/limit"
@@ -28,8 +29,8 @@ func (c Change) Recovers() bool {
 	}
 	switch c.Event.(type) {
 	case Progressed:
-		return c.Before.Interrupted() || c.Before.Left != nil // a person continued it
-	case Asked:
+		return c.Before.Interrupted() || c.Before.StoppedBefore != nil // a person continued it
+	case Asked, Answered:
 		return c.Before.Interrupted()
 	default:
 		return false // such as an order, or a prompt that may be refused
@@ -84,7 +85,14 @@ func (c Change) Stepped() bool {
 	}
 	moved := before.State != after.State && (before.State != 0 || after.State != Watching)
 	postponed := after.State == Waiting && !before.NextAt.Equal(after.NextAt)
-	return moved || postponed || before.Reason != after.Reason
+	return moved || postponed || c.NewReason()
+}
+
+// NewReason reports whether the reason of a session is another one now, or what it is about.
+func (c Change) NewReason() bool {
+	a, b := c.Before, c.After
+	return a.Reason != b.Reason || a.Unreached != b.Unreached || a.Limit.Class != b.Limit.Class || a.LimitText != b.LimitText ||
+		!slices.EqualFunc(a.Subagents, b.Subagents, func(a, b Subagent) bool { return a.ID == b.ID })
 }
 
 // Declined reports whether this step is an interruption that gets no wait: it is too old, or its
@@ -137,10 +145,10 @@ func (c Change) Concluded() *Attempt {
 	if c.Before.Pending() {
 		return nil // the start of a task is not a resume
 	}
-	if last := c.After.last(); c.Entered(Parked) && last.Outcome == Denied {
+	if last := c.After.Last(); c.Entered(Parked) && last.Outcome == Denied {
 		return &last
 	}
-	if was := c.Before.last(); was.Outcome == "" {
+	if was := c.Before.Last(); was.Outcome == "" {
 		if a, _ := c.After.Tried(was.Mark); a.Outcome != "" {
 			return &a
 		}
@@ -171,7 +179,7 @@ func (c Change) Disproves() (reset, at time.Time, ok bool) {
 	ev, moved := c.Event.(Progressed)
 	was, by := c.Before, &c.Before.Limit
 	if !was.Interrupted() {
-		by = was.Left // a person continued it
+		by = was.StoppedBefore // a person continued it
 	}
 	if !moved || by == nil || by.Class != limit.UsageLimit {
 		return reset, at, false

@@ -1,6 +1,9 @@
 package resume
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"reflect"
 	"testing"
 	"time"
@@ -16,7 +19,7 @@ func idleSession() Session {
 	return Session{
 		Key: Key{"claude-code", "4f2a77aa-0000-4000-8000-000000000000"}, Name: "4f2a", Account: "claude-code:default", Provider: "p", Cwd: "/src/shop",
 		Transcript: "/home/me/.claude/projects/-src-shop/4f2a77aa-0000-4000-8000-000000000000.jsonl", Kind: Headless,
-		Seen: Position{"1f3a-2", 12345}, State: Watching, Reason: "stopped by a person",
+		Seen: Position{"1f3a-2", 12345}, State: Watching, Reason: Because(WhyStoppedByUser),
 		BornAt: at.Add(-time.Hour), FoundAt: at, MovedAt: at.Add(time.Second), PromptedAt: at.Add(-time.Minute),
 	}
 }
@@ -71,7 +74,7 @@ func TestWorkingOnIsNothingElseThanMoving(t *testing.T) {
 
 func TestWhatIsAStepOfASession(t *testing.T) {
 	known := Session{State: Watching}
-	waits := Session{State: Waiting, Reason: "a limit", Interruption: Interruption{NextAt: noon}}
+	waits := Session{State: Waiting, Reason: Because(WhyStopped), Interruption: Interruption{NextAt: noon}}
 	with := func(s Session, change func(*Session)) Session { change(&s); return s }
 	for name, c := range map[string]struct {
 		Change
@@ -80,10 +83,10 @@ func TestWhatIsAStepOfASession(t *testing.T) {
 		"it is found":                 {Change{After: known}, false},
 		"it is found stopped":         {Change{After: waits}, true},
 		"nothing changed":             {Change{Before: waits, After: waits}, false},
-		"it goes on":                  {Change{Before: with(waits, func(s *Session) { s.Reason = "" }), After: known}, true},
+		"it goes on":                  {Change{Before: with(waits, func(s *Session) { s.Reason = Reason{} }), After: known}, true},
 		"it waits longer":             {Change{Before: waits, After: with(waits, func(s *Session) { s.NextAt = noon.Add(1) })}, true},
 		"a time that is not awaited":  {Change{Before: known, After: with(known, func(s *Session) { s.NextAt = noon })}, false},
-		"it waits for another reason": {Change{Before: waits, After: with(waits, func(s *Session) { s.Reason = "an outage" })}, true},
+		"it waits for another reason": {Change{Before: waits, After: with(waits, func(s *Session) { s.Reason = Because(WhyHours) })}, true},
 		"its command has started":     {Change{Event: Started{}, Before: waits, After: with(waits, func(s *Session) { s.State = Resuming })}, false},
 	} {
 		require.Equal(t, c.want, c.Stepped(), name)
@@ -93,7 +96,7 @@ func TestWhatIsAStepOfASession(t *testing.T) {
 func TestWhichInterruptionsAreDeclined(t *testing.T) {
 	known := Session{State: Watching}
 	old := Session{State: Watching, LimitedAt: noon}
-	excluded := Session{State: Watching, Reason: "excluded"}
+	excluded := Session{State: Watching, Reason: Because(WhyExcluded)}
 	for name, c := range map[string]struct {
 		Change
 		want bool
@@ -195,9 +198,38 @@ func TestWhatDisprovesALimit(t *testing.T) {
 		_, _, early := c.Disproves()
 		require.False(t, early, name)
 	}
-	left := Session{State: Watching, Left: &stopped.Limit}
+	left := Session{State: Watching, StoppedBefore: &stopped.Limit}
 	_, _, early = works(left, noon.Add(time.Hour)).Disproves()
 	require.True(t, early, "a person continued it")
 	_, _, early = works(stopped, reset.Add(-SameWindow-1)).Disproves()
 	require.True(t, early)
+}
+
+// An event that Next does not know would change nothing, and nobody would see that.
+func TestNextKnowsEachEvent(t *testing.T) {
+	parse := func(file string) *ast.File {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		return parsed
+	}
+	known := make(map[string]bool)
+	ast.Inspect(parse("next.go"), func(n ast.Node) bool {
+		if in, ok := n.(*ast.CaseClause); ok {
+			for _, one := range in.List {
+				if name, ok := one.(*ast.Ident); ok {
+					known[name.Name] = true
+				}
+			}
+		}
+		return true
+	})
+	events := 0
+	for _, decl := range parse("event.go").Decls {
+		if of, ok := decl.(*ast.FuncDecl); ok && of.Name.Name == "event" {
+			name := of.Recv.List[0].Type.(*ast.Ident).Name
+			require.True(t, known[name], name)
+			events++
+		}
+	}
+	require.Greater(t, events, 30)
 }

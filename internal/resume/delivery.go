@@ -1,7 +1,6 @@
 package resume
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -22,13 +21,13 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		s = s.conclude(NoProgress, "its transcript showed no new work within "+backoff.FormatDuration(r.Settle), now)
 		return s.wait(r, now, now, u)
 	}
-	if why := r.TooCold(s, now); why != "" {
+	if why := r.TooCold(s, now); why.Kind != "" {
 		return s.park(why)
 	}
 	s.Runs++
 	s.Run = &Run{Mark: ev.Mark, N: s.Runs, Begins: s.Pending()}
-	if s.Reason = s.cause(""); s.Pending() { // the reason for holding it back is over
-		s.Reason = fmt.Sprintf("task %d is being started", s.Task.N)
+	if s.Reason = Because(WhyStopped); s.Pending() { // the reason for holding it back is over
+		s.Reason = Reason{Kind: WhyTaskStarting, N: int64(s.Task.N)}
 	}
 	s.Attempts = append(slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts+1):]), Attempt{
 		N:         s.Tries() + 1,
@@ -73,7 +72,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	}
 	s = s.conclude(ev.Outcome, ev.Err, now)
 	if ev.Outcome == Unknown { // it may have been sent: never send it twice
-		return s.park(ev.Err)
+		return s.park(because(WhyUnknownOutcome, ev.Err))
 	}
 	return s.wait(r, now, now, u)
 }
@@ -85,13 +84,14 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 	s = s.withdraw()
 	s.Owner, s.Unreached = ev.Owner, ""
 	switch ev.Then {
-	case UserLeft:
-		return s.released(Released{Left: true}, r, now)
+	case UserSwitched:
+		return s.released(Released{Cleared: true}, r, now)
 	case Park:
+		s.Offered = &ev.Offers
 		if ev.Owner != nil {
 			s.Unreached = ev.Why
 		}
-		return s.park(ev.Why)
+		return s.park(ev.Reason())
 	case ParkUnseen:
 		return s.parkForWord(ev.Why, ev.Shows, ev.Offers)
 	case Tell:
@@ -110,7 +110,7 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 	s.NotBefore = Later(ev.Until, now.Add(recheck))
 	s = s.schedule(r, now)
 	if s.State == Waiting {
-		s.Reason = ev.Why
+		s.Reason = ev.Reason()
 	}
 	return s
 }
@@ -123,7 +123,7 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 		s.Run = nil
 		return s
 	}
-	if cut := s.last(); cut.Mark == ev.Mark {
+	if cut := s.Last(); cut.Mark == ev.Mark {
 		cut.Outcome, cut.EndedAt = DaemonStopped, now
 		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
 	}
@@ -139,7 +139,7 @@ func (s Session) recalled(r Rules, now time.Time) Session {
 
 // withdraw removes a resume that had no effect: it does not count as a try.
 func (s Session) withdraw() Session {
-	if s.runs(s.last().Mark) {
+	if s.runs(s.Last().Mark) {
 		s.Attempts = slices.Clone(s.Attempts[:len(s.Attempts)-1])
 	}
 	s.Run = nil

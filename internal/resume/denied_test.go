@@ -26,7 +26,7 @@ func TestADeniedPermissionIsLeftToAPerson(t *testing.T) {
 	for name, w := range cases {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, Parked, w.State)
-			require.Equal(t, refusal, w.Reason)
+			require.Equal(t, Reason{Kind: WhyDenied, Text: refusal}, w.Reason)
 			require.Zero(t, w.Deadline(), "it is not tried again blindly")
 			require.Len(t, w.Attempts, 1)
 			require.Equal(t, Denied, w.Attempts[0].Outcome)
@@ -66,9 +66,9 @@ func TestADeniedSessionIsRetriedOnAPersonsOrder(t *testing.T) {
 
 	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Why: "open in its terminal (process 7)"})
 	require.Equal(t, Waiting, w.State, "it is looked at again")
-	require.Equal(t, "open in its terminal (process 7)", w.Reason)
+	require.Equal(t, Reason{Kind: WhyNotSent, Text: "open in its terminal (process 7)"}, w.Reason)
 
 	w.resume().after(time.Second).end(Failed)
 	require.Equal(t, Parked, w.State, "there is no limit that could be waited out")
-	require.Contains(t, w.Reason, "exit status 1")
+	require.Equal(t, because(WhyRetryFailed, "exit status 1"), w.Reason)
 }

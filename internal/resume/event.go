@@ -57,7 +57,7 @@ type (
 	// HeldBack is about a session that is due, for a reason outside of it. Until is when that reason
 	// may end; zero: not known.
 	HeldBack struct {
-		Why   string
+		Why   Reason
 		Until time.Time
 	}
 
@@ -86,9 +86,9 @@ type (
 	// Sending is the point from which a resume cannot be taken back: what the transcript shows from
 	// here on may come from it.
 	Sending struct {
-		Mark    string
-		LeftOut []string // which parts of the session's own command line are not repeated, for people
-		Models  Models   // the models it may continue with
+		Mark        string
+		NotRepeated []string // which parts of the session's own command line are not repeated, for people
+		Models      Models   // the models it may continue with
 	}
 
 	// Started is a resume with a running command, or with a prompt that is about to be handed to the
@@ -112,7 +112,8 @@ type (
 	// NotSent is a resume that was not sent: why, and what happens next.
 	NotSent struct {
 		Mark  string
-		Why   string
+		Why   string // in the words of who could not send it
+		Known Reason // instead of Why, if the rules have it; zero: they do not
 		Then  NextStep
 		Owner *Owner    // the process that has the session open, if that is why
 		Until time.Time // when to try again; zero: soon
@@ -136,7 +137,7 @@ const (
 	Tell                          // it is tried again, and reported to a person once
 	TellUnreached                 // the same; the process that has it open cannot be given a prompt until a person acts there
 	UserClosed                    // its user has just closed it
-	UserLeft                      // its user has left it for an empty session
+	UserSwitched                  // its user has left it for an empty session
 	NeedsOrder                    // it is tried again; the person's order was given without knowing this, and no longer counts
 	KeepForPeople                 // the rest of the week's allowance is reserved for people: the rules say until when
 )
@@ -151,18 +152,20 @@ type (
 		Tell      bool // report it to a person, once
 	}
 
-	// Asked is what the live process of a session asks a person for, such as a permission; "":
-	// nothing.
+	// Asked is what the live process of a session asks a person for, such as a permission.
 	Asked struct {
 		For      string
 		Owner    Owner // PID 0: not known
 		Attended bool  // a hook reported it, whoever gave the session its last prompt
 	}
 
+	// Answered is such a process that asks for nothing.
+	Answered struct{}
+
 	// Released is the end of that process.
 	Released struct {
-		Closed bool // its user ended it, as far as is known
-		Left   bool // or has left the session there, and began another one
+		Closed  bool // its user ended it, as far as is known
+		Cleared bool // or has left the session there, and began another one
 	}
 )
 
@@ -244,6 +247,7 @@ func (Lost) event()           {}
 func (Occupied) event()       {}
 func (Released) event()       {}
 func (Asked) event()          {}
+func (Answered) event()       {}
 func (Died) event()           {}
 func (Silent) event()         {}
 func (Retry) event()          {}

@@ -17,7 +17,7 @@ func TestAResumeOfWhichNobodyKnowsIsParkedAndNotRepeated(t *testing.T) {
 	require.Equal(t, Process{PID: 7, Start: 1}, w.Run.Process)
 	w.do(Ended{Mark: "m1", Outcome: Unknown, Err: "nobody knows"})
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, "nobody knows", w.Reason)
+	require.Equal(t, Reason{Kind: WhyUnknownOutcome, Text: "nobody knows"}, w.Reason)
 	require.Equal(t, Unknown, w.Attempts[0].Outcome)
 	require.Nil(t, w.Run)
 	require.True(t, w.Deadline().IsZero(), "no time makes it due")
@@ -39,7 +39,7 @@ func TestAResumeIsHeldAsLongAsItIsAskedFor(t *testing.T) {
 	require.Equal(t, at.Add(recheck), due(NotSent{Why: "it works"}).NextAt)
 	later := due(NotSent{Why: "it goes on by itself", Until: at.Add(5 * time.Minute)})
 	require.Equal(t, at.Add(5*time.Minute), later.NextAt)
-	require.Equal(t, "it goes on by itself", later.Reason)
+	require.Equal(t, Reason{Kind: WhyNotSent, Text: "it goes on by itself"}, later.Reason)
 	require.Empty(t, later.Attempts)
 	require.Equal(t, at.Add(recheck), due(NotSent{Why: "long ago", Until: noon.Add(-time.Hour)}).NextAt, "never at once")
 }
@@ -56,26 +56,26 @@ func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 	w := newWalk().do(met, occupied)
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, due, w.NextAt, "it is looked at again then")
-	require.Equal(t, why+"; usage limit: try later", w.Reason, "what helps comes first")
+	require.Equal(t, []any{WhyStopped, why}, []any{w.Reason.Kind, w.Unreached})
 	require.True(t, w.Reported)
 	require.Equal(t, 7, w.Owner.PID)
 	require.Equal(t, w.Reason, w.do(Reconsider{}).Reason, "a reload does not forget it")
 
 	w.do(Released{})
 	require.Nil(t, w.Owner)
-	require.Equal(t, "usage limit: try later", w.Reason)
+	require.Equal(t, []any{Because(WhyStopped), ""}, []any{w.Reason, w.Unreached})
 	require.Equal(t, due, w.NextAt, "not before the limit lifts")
 	require.False(t, w.Reported, "the next one who holds it is told of again")
 
 	w = newWalk().do(met, occupied)
 	w.now = w.NextAt
 	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: why, Then: TellUnreached, Owner: &Owner{PID: 7}})
-	require.Equal(t, why, w.Reason)
+	require.Equal(t, because(WhyNotSent, why), w.Reason)
 	require.Equal(t, w.now.Add(recheck), w.NextAt)
 	require.False(t, w.do(Released{}).NextAt.After(w.now), "due at once when the process is gone")
 
 	gone := newWalk().do(met, occupied, Occupied{Owner: Owner{PID: 8}})
-	require.Equal(t, "usage limit: try later", gone.Reason, "another one holds it, and can be reached")
+	require.Equal(t, []any{Because(WhyStopped), ""}, []any{gone.Reason, gone.Unreached}, "another one holds it, and can be reached")
 	require.Empty(t, newWalk().do(met, occupied, Prompted{At: noon.Add(time.Minute)}).Unreached, "a person went on in it")
 }
 
@@ -117,7 +117,7 @@ func TestASessionThatItsUserClosedIsLeftToThem(t *testing.T) {
 
 	w := leaves(Released{Closed: true})
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, "you closed it after it was stopped, so it is left to you (resume.closed): `resumed retry 4f2a` continues it", w.Reason)
+	require.Equal(t, Because(WhyClosed), w.Reason)
 	require.Equal(t, Parked, w.do(Reconsider{}).State)
 	w.rules.Closed = ResumeClosed
 	require.Equal(t, Waiting, w.do(Reconsider{}).State, "by other rules it goes on")
@@ -148,22 +148,34 @@ func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
 	working := w.Session
 	w.do(asks)
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, "asks for permission: Bash (make)", w.Reason)
+	require.Equal(t, []any{WhyAsks, "permission: Bash (make)"}, []any{w.Reason.Kind, w.Asks})
 	require.True(t, Change{Before: working, After: w.Session}.NeedsPerson())
 	require.NotEmpty(t, w.NoticeID)
 	require.Equal(t, w.Session, w.do(asks, Retry{}).Session, "only an answer helps")
 
-	for name, end := range map[string]Event{"answered": Asked{}, "moves": Progressed{At: w.now}} {
+	for name, end := range map[string]Event{"answered": Answered{}, "moves": Progressed{At: w.now}} {
 		after := resumed().do(asks, end)
 		require.Equal(t, Watching, after.State, name)
-		require.Equal(t, "works again: you answered it", after.Reason, name)
+		require.Equal(t, Because(WhyAnswered), after.Reason, name)
 		require.True(t, after.Unattended(), "it may ask again")
 	}
-	require.Equal(t, "it does not ask any longer", resumed().do(asks, Released{}).Reason)
-	require.Equal(t, "stopped by a person", resumed().do(asks, Cancelled{At: w.now}).Reason)
+	require.Equal(t, Because(WhyNotAsking), resumed().do(asks, Released{}).Reason)
+	require.Equal(t, Because(WhyStoppedByUser), resumed().do(asks, Cancelled{At: w.now}).Reason)
 	again := resumed().do(asks, limited(w.now, limit.Overloaded))
 	require.Equal(t, Waiting, again.State)
 	require.Equal(t, w.now, again.StoppedAt)
+
+	subagents := func(stopped ...Subagent) Event { return Learned{Subagents: &stopped} }
+	stopped := Subagent{ID: "a", At: w.now.Add(time.Minute), Class: limit.UsageLimit}
+	for between, events := range map[string][]Event{
+		"subagents were stopped": {subagents(stopped)}, "they continued": {subagents(stopped), subagents()},
+		"it was silent": {Silent{Owner: Owner{PID: 7}}, Progressed{At: w.now.Add(time.Minute)}},
+	} {
+		w := resumed()
+		w.rules.Silent = time.Minute
+		require.True(t, w.do(events...).Unattended(), between)
+		require.Equal(t, WhyAsks, w.do(asks).Reason.Kind, between)
+	}
 
 	w = resumed()
 	w.do(Prompted{At: w.now}, asks)
@@ -177,12 +189,12 @@ func TestAPermissionThatAHookReports(t *testing.T) {
 	w := newWalk()
 	w.do(Prompted{At: w.now}, asks)
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, "asks for permission: Bash (make)", w.Reason)
+	require.Equal(t, []any{WhyAsks, "permission: Bash (make)"}, []any{w.Reason.Kind, w.Asks})
 	require.Nil(t, w.Owner)
 	require.True(t, w.WorthKeeping(), "people see it")
 	w.do(Progressed{At: w.now})
 	require.Equal(t, Watching, w.State)
-	require.Equal(t, "you answered it", w.Reason)
+	require.Equal(t, Because(WhyAnswered), w.Reason)
 	require.False(t, w.WorthKeeping())
 	require.False(t, w.Unattended(), "a person was there all the time")
 	require.Equal(t, Waiting, newWalk().do(limited(noon, limit.Overloaded), asks).State, "it is stopped, and asks for nothing")
@@ -190,16 +202,15 @@ func TestAPermissionThatAHookReports(t *testing.T) {
 
 // A session that its user has left for an empty one is theirs.
 func TestASessionThatWasLeftIsNotContinued(t *testing.T) {
-	const why = "left by you with /clear"
 	met := limited(noon, limit.Overloaded)
-	w := newWalk().do(met, Occupied{Owner: Owner{PID: 7}}, Released{Closed: true, Left: true})
+	w := newWalk().do(met, Occupied{Owner: Owner{PID: 7}}, Released{Closed: true, Cleared: true})
 	require.Equal(t, Watching, w.State)
-	require.Equal(t, why, w.Reason)
+	require.Equal(t, Because(WhyCleared), w.Reason)
 	w = newWalk().do(met)
 	w.now = w.NextAt
-	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "it was left", Then: UserLeft})
+	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "it was left", Then: UserSwitched})
 	require.Equal(t, Watching, w.State)
-	require.Equal(t, why, w.Reason)
+	require.Equal(t, Because(WhyCleared), w.Reason)
 	require.Nil(t, w.Run)
 	require.Equal(t, Waiting, w.do(limited(w.now.Add(time.Minute), limit.Overloaded)).State, "the next limit is another matter")
 }

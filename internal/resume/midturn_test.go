@@ -28,7 +28,7 @@ func TestASessionThatWasCutOffIsLeftToAPerson(t *testing.T) {
 	require.Equal(t, Parked, w.State)
 	require.Equal(t, limit.CutOff, w.Limit.Class)
 	require.Equal(t, RetryCutOff, w.Needs)
-	require.Equal(t, "was cut off by a restart of the machine; `resumed retry 4f2a` continues it", w.Reason)
+	require.Equal(t, []any{WhyCutOff, "was cut off by a restart of the machine"}, []any{w.Reason.Kind, w.LimitText})
 	require.True(t, w.Deadline().IsZero())
 	require.NotEmpty(t, w.NoticeID)
 	notice := w.NoticeID
@@ -44,7 +44,7 @@ func TestASessionThatWasCutOffIsLeftToAPerson(t *testing.T) {
 	require.Equal(t, w.now, ordered.NextAt)
 	w.do(Prompted{At: w.now})
 	require.Equal(t, Watching, w.State, "or its user continues it")
-	require.Equal(t, "continued by a person", w.Reason)
+	require.Equal(t, Because(WhyContinued), w.Reason)
 }
 
 func TestASessionThatWasCutOffIsResumedByTheSameRules(t *testing.T) {
@@ -62,7 +62,7 @@ func TestASessionThatWasCutOffIsResumedByTheSameRules(t *testing.T) {
 
 	w = working(ResumeCutOff)
 	w.rules.Overdue = 24 * time.Hour
-	require.NotEmpty(t, w.after(25*time.Hour).dies(Restarted).Overdue(w.now), "after a day a person is asked")
+	require.NotEmpty(t, w.after(25*time.Hour).dies(Restarted).Overdue(), "after a day a person is asked")
 	require.Equal(t, Waiting, w.State)
 
 	// Each end of a process counts until a person prompts it, and none of them is a usage limit.
@@ -73,7 +73,7 @@ func TestASessionThatWasCutOffIsResumedByTheSameRules(t *testing.T) {
 		w.resume().do(Progressed{At: w.now}).end(Delivered)
 		w.Origin = working(ResumeCutOff).Origin
 	}
-	require.Contains(t, w.do(Died{Process: own, At: w.now, How: Killed}).Reason, "was cut off 3 times without a prompt from you (resume.max_windows is 2)")
+	require.Equal(t, Reason{Kind: WhyMaxCutOffs, N: 2}, w.do(Died{Process: own, At: w.now, How: Killed}).Reason)
 	require.Equal(t, Parked, w.State)
 	require.Zero(t, w.Windows)
 	w.do(Prompted{At: w.now}, limitedUntil(w.now, limit.UsageLimit, w.now.Add(time.Hour)))
@@ -117,7 +117,7 @@ func TestASilentSessionIsToldOnceUntilItMoves(t *testing.T) {
 	owner := Owner{PID: 7, Kind: Interactive, Tmux: "%3"}
 	w := working(TellCutOff).after(time.Hour).do(Silent{Owner: owner})
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, "silent for 20m in the middle of a turn: no record, no CPU, no tool that works or waits for the network or a time; look at it in tmux %3 (process 7)", w.Reason)
+	require.Equal(t, Reason{Kind: WhySilent, N: 20 * 60}, w.Reason)
 	require.True(t, w.WorthKeeping())
 	notice := w.NoticeID
 	require.NotEmpty(t, notice)
@@ -132,7 +132,7 @@ func TestASilentSessionIsToldOnceUntilItMoves(t *testing.T) {
 		require.True(t, after.SilentAt.IsZero(), what)
 	}
 	asks := w.Next(Asked{For: "permission: Bash", Attended: true}, w.rules, w.now, half)
-	require.Equal(t, "asks for permission: Bash", asks.Reason)
+	require.Equal(t, []any{WhyAsks, "permission: Bash"}, []any{asks.Reason.Kind, asks.Asks})
 	require.Equal(t, Waiting, w.Next(limited(w.now, limit.Overloaded), w.rules, w.now, half).State, "a limit stops it")
 	require.Equal(t, limit.CutOff, w.dies(Killed).Limit.Class, "it may die, too")
 	require.Equal(t, Parked, w.State)
@@ -142,10 +142,4 @@ func TestASilentSessionIsToldOnceUntilItMoves(t *testing.T) {
 	w = working(TellCutOff)
 	w.rules.Silent = 0
 	require.Equal(t, Watching, w.do(Silent{Owner: owner}).State)
-}
-
-func TestWhereASilentProcessIs(t *testing.T) {
-	require.Equal(t, "VS Code (process 7)", Owner{PID: 7, App: "VS Code"}.place())
-	require.Equal(t, "its terminal (process 7)", Owner{PID: 7, Kind: Interactive}.place())
-	require.Equal(t, "process 7, which has no terminal", Owner{PID: 7, Kind: Headless}.place())
 }

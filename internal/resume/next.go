@@ -2,7 +2,6 @@ package resume
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"resumed/internal/limit"
@@ -38,7 +37,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	}
 	switch ev.(type) {
 	case Limited, Progressed, Prompted, Cancelled:
-		s = s.permission(Asked{}, now).endSilence(now) // it could not, without an answer
+		s = s.answered(now).endSilence(now) // it could not, without an answer
 	}
 	switch ev := ev.(type) {
 	case Limited:
@@ -48,7 +47,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Prompted:
 		return s.prompted(ev, now)
 	case Cancelled:
-		return s.rest(now, "stopped by a person")
+		return s.rest(now, Because(WhyStoppedByUser))
 	case Due:
 		return s.due(ev, r, now, u)
 	case HeldBack:
@@ -58,7 +57,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 			was := s.Limit.Reset.At
 			s.Limit.Reset, s.LiftedAt = ev.Reset, time.Time{}
 			if s = s.schedule(r, now); s.State == Waiting && ev.Reset.At.Before(was) {
-				s.Reason = fmt.Sprintf("its limit resets before %s: another session of the same account was told so", was.UTC().Format(time.RFC3339))
+				s.Reason = Reason{Kind: WhyResetEarlier, At: stored(was)}
 			}
 		}
 	case Refused:
@@ -70,7 +69,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.lifted(ev, r, now)
 	case Superseded:
 		if s.State == Waiting {
-			return s.park(s.SupersededBy(ev.By))
+			return s.park(Reason{Kind: WhySuperseded, By: ev.By.ID})
 		}
 	case Joined:
 		if s.Interrupted() {
@@ -78,7 +77,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		}
 	case Sending:
 		if s.runs(ev.Mark) {
-			s.LeftOut = ev.LeftOut
+			s.NotRepeated = ev.NotRepeated
 			return s.models(ev.Models).Restore()
 		}
 	case Started:
@@ -100,7 +99,9 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Occupied:
 		return s.occupied(ev)
 	case Asked:
-		return s.endSilence(now).permission(ev, now)
+		return s.endSilence(now).asks(ev, now)
+	case Answered:
+		return s.endSilence(now).answered(now)
 	case Died:
 		return s.died(ev, r, now, u)
 	case Silent:
@@ -110,7 +111,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Retry:
 		return s.retried(ev, r, now)
 	case Forget:
-		if s = s.withoutSubagents("cancelled by " + who(ev.By)); !s.Interrupted() {
+		if s = s.withoutSubagents(Reason{Kind: WhyCancelled, By: ev.By}); !s.Interrupted() {
 			return s
 		}
 		return s.cancelled(ev.By, now)
@@ -141,8 +142,6 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		}
 		s.Task = nil
 	case Enqueued, Became: // it is a session already
-	default:
-		panic(fmt.Sprintf("resume: unknown event %T", ev))
 	}
 	return s
 }
@@ -157,9 +156,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case ev.Class == limit.None || ev.InProgress:
 		return s // nothing to do yet
 	case ev.Class == limit.Cancelled:
-		return s.rest(now, "stopped by a person")
+		return s.rest(now, Because(WhyStoppedByUser))
 	case r.stale(ev, s.FoundAt, now):
-		s.Reason = "its interruption was older than resume.lookback when it was first seen"
+		s.Reason = Because(WhyTooOld)
 		return s
 	case old && s.State != Resuming:
 		return s // the resume was sent after this refusal
@@ -182,7 +181,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.StoppedAt, s.InterruptedAt, s.Reported = ev.At, ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
-	s.Limit, s.LimitText, s.AtWord, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.AtWord, ev.At, time.Time{}, nil
+	s.Limit, s.LimitText, s.AtWord, s.LimitedAt, s.LiftedAt, s.StoppedBefore = ev.Verdict, ev.Text, ev.AtWord, ev.At, time.Time{}, nil
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
 		s.Context.At = Earlier(s.Context.At, now)
@@ -199,9 +198,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 }
 
-// IsNewerThan reports whether an observation from another file is older than what is known of the
+// Outdates reports whether an observation from another file is older than what is known of the
 // session: that file is an old copy, or repeats what was read before.
-func (s Session) IsNewerThan(seen Observation) bool {
+func (s Session) Outdates(seen Observation) bool {
 	if seen.Pos.Epoch == s.Seen.Epoch {
 		return false
 	}
@@ -221,34 +220,34 @@ func (s Session) IsNewerThan(seen Observation) bool {
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
-	s.Model, s.Left, s.Undo = cmp.Or(ev.Model, s.Model), nil, nil
+	s.Model, s.StoppedBefore, s.Undo = cmp.Or(ev.Model, s.Model), nil, nil
 	s.MovedAt = Earlier(ev.At, now) // a record from a clock that is ahead must not make later events look old
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) || s.cutAfter(ev.At) {
 		return s // the work of the denied resume, which has ended, or of the process that was cut off
 	}
-	why := WentOn
+	why := Because(WhyWentOn)
 	if n := s.Tries(); n > 0 {
-		why = fmt.Sprintf(WorksAgain+" after %d %s", n, plural(n, "resume"))
+		why = Reason{Kind: WhyWorksAgain, N: int64(n)}
 	}
-	s = s.models(s.last().Models.switched(ev.Model))
-	if did := s.last().Models.UsedText(); did != "" {
-		why += ", " + did
-	}
-	return s.conclude(Recovered, "", now).rest(now, why)
+	s = s.models(s.Last().Models.switched(ev.Model))
+	why.Text = s.Last().Models.UsedText()
+	s = s.conclude(Recovered, "", now).rest(now, why)
+	s.WorksAlone = true
+	return s
 }
 
 func (s Session) prompted(ev Prompted, now time.Time) Session {
-	if s.Run != nil || s.State == Settling || s.last().during(ev.At) {
+	if s.Run != nil || s.State == Settling || s.Last().during(ev.At) {
 		return s // it may come from our own resume
 	}
 	s.PromptedAt, s.Undo = Later(s.PromptedAt, Earlier(ev.At, now)), nil
-	s = s.withoutSubagents("continued by " + cmp.Or(ev.By, "a person"))
+	s = s.withoutSubagents(Reason{Kind: WhyContinued, By: ev.By})
 	if ev.By == "" {
 		s.Windows, s.CutOffs = 0, 0
 	}
 	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s
 	}
-	s.Left = new(s.Limit)
-	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))
+	s.StoppedBefore = new(s.Limit)
+	return s.rest(now, Reason{Kind: WhyContinued, By: ev.By})
 }

@@ -91,7 +91,7 @@ func TestWaitsGrowAndThenItGivesUp(t *testing.T) {
 	}, waits)
 	require.Equal(t, GaveUp, w.State)
 	require.Len(t, w.Attempts, 5, "the notice shows all of them")
-	require.Equal(t, "exit status 1; gave up after 5 resumes without progress; stopped by rate limit: try later", w.Reason)
+	require.Equal(t, Reason{Kind: WhyGaveUp, N: 5}, w.Reason)
 	require.Equal(t, 4*time.Minute, w.Attempts[3].Delay)
 	require.Equal(t, Failed, w.Attempts[4].Outcome)
 }
@@ -275,7 +275,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit)).after(time.Second)
 		w.do(Prompted{At: w.now})
 		require.Equal(t, Watching, w.State)
-		require.Equal(t, "continued by a person", w.Reason)
+		require.Equal(t, Because(WhyContinued), w.Reason)
 	})
 	t.Run("a prompt of another program ends the wait and begins no count anew", func(t *testing.T) {
 		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))).after(time.Second)
@@ -283,7 +283,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		require.Positive(t, windows)
 		w.do(Prompted{At: w.now, By: "another resumed"})
 		require.Equal(t, Watching, w.State)
-		require.Equal(t, "continued by another resumed", w.Reason)
+		require.Equal(t, Reason{Kind: WhyContinued, By: "another resumed"}, w.Reason)
 		require.Equal(t, windows, w.Windows)
 	})
 	t.Run("a prompt long after our attempt is a person's", func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), Retry{})
 		w.do(Due{Mark: "a"}, NotSent{Mark: "a", Why: "a person works there"}, Reconsider{})
 		require.Equal(t, time.Minute, w.NextAt.Sub(w.now), "not an hour")
-		require.Equal(t, "a person works there", w.Reason)
+		require.Equal(t, Reason{Kind: WhyNotSent, Text: "a person works there"}, w.Reason)
 		w.resume().end(Failed)
 		require.Equal(t, noon.Add(time.Hour+time.Minute), w.NextAt, "one try was asked for")
 	})
@@ -342,10 +342,10 @@ func TestHeldResumesCostNoAttempt(t *testing.T) {
 	require.Equal(t, Waiting, w.State)
 	require.Empty(t, w.Attempts)
 	require.Equal(t, time.Minute, w.NextAt.Sub(w.now))
-	require.Equal(t, "a person works there", w.Reason)
+	require.Equal(t, Reason{Kind: WhyNotSent, Text: "a person works there"}, w.Reason)
 
 	w.after(time.Minute).do(Due{Mark: "b"})
-	require.NotContains(t, w.Reason, "a person works there", "what held it does so no more")
+	require.NotEqual(t, WhyNotSent, w.Reason.Kind, "what held it does so no more")
 	w.do(NotSent{Mark: "b", Why: "claude was not found", Then: Park})
 	require.Equal(t, Parked, w.State)
 	require.Empty(t, w.Attempts)
@@ -455,7 +455,7 @@ func TestEachResumeNeedsAWordOfItsOwn(t *testing.T) {
 	}
 	w := newWalk().do(stopped(noon))
 	require.Equal(t, Parked, w.State)
-	require.Contains(t, w.Reason, "nobody has tried it; `resumed retry 4f2a` continues it")
+	require.Equal(t, Because(WhyUntried), w.Reason)
 	w.after(time.Minute).do(Retry{})
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, w.now, w.NextAt)
@@ -518,7 +518,7 @@ func TestDirectories(t *testing.T) {
 		"/src": true, "/src/shop": true, "/srcs": false, "/home": false,
 		"/src/private": false, "/src/private/x": false, "/src/privateer": true, "": false,
 	} {
-		require.Equal(t, touched, rules.Excluded(dir) == "", dir)
+		require.Equal(t, touched, !rules.Excludes(dir), dir)
 	}
 	require.Empty(t, Rules{}.Excluded("/anywhere"))
 	require.NotEmpty(t, Rules{Exclude: []string{"/"}}.Excluded("/anywhere"))
@@ -641,7 +641,7 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		Pause{},
 		Unpause{},
 		Reconsider{},
-		HeldBack{Why: "why"},
+		HeldBack{Why: Because(WhyHours)},
 		Learned{Origin: &Origin{Process: own, SeenAt: w.now}},
 		Died{Process: own, At: at, How: End(dice.IntN(4))},
 		Died{Process: own, At: at, How: End(dice.IntN(4))},
@@ -653,35 +653,3 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 
 // The last failure comes first in the reason: a limit from hours before does not help to fix what fails
 // now.
-func TestTheLastFailureIsTheReason(t *testing.T) {
-	rules := ridingOut(t)
-	rules.Backoff.MaxRetries = 2
-	limit5h := limitedUntil(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), limit.UsageLimit, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
-	const boom = "exit status 3: boom: cannot connect"
-	fails := func(w *walk) {
-		w.now = Later(w.now, w.NextAt)
-		w.Session = w.Next(Due{Mark: "m"}, rules, w.now, half)
-		w.Session = w.Next(Ended{Mark: "m", Outcome: Failed, Err: boom}, rules, w.now, half)
-	}
-	w := &walk{rules: rules, now: limit5h.At}
-	w.Session = w.Next(limit5h, rules, w.now, half)
-	require.Equal(t, "usage limit: try later", w.Reason)
-	fails(w)
-	require.Equal(t, boom+"; stopped by usage limit: try later", w.Reason)
-	w.now = w.NextAt
-	resuming := w.Next(Due{Mark: "n"}, rules, w.now, half)
-	require.Equal(t, w.Reason, resuming.Reason, "also while the next one runs")
-	again := resuming.Next(Started{Mark: "n"}, rules, w.now, half).Next(limited(w.now, limit.UsageLimit), rules, w.now, half)
-	require.Contains(t, again.Reason, "usage limit, gave up after 2 resumes without progress: try later", "another limit is the last failure then")
-	fails(w)
-	require.Equal(t, boom+"; gave up after 2 resumes without progress; stopped by usage limit: try later", w.Reason)
-	w.Session = w.Next(Retry{}, rules, w.now, half)
-	require.Equal(t, "due now, asked for by you", w.Reason)
-
-	w.Session = Session{}.Next(limited(w.now, limit.Overloaded), rules, w.now, half)
-	fails(w)
-	fails(w)
-	require.Regexp(t, "^"+boom+"; still tried after 2 resumes, until .*; stopped by provider overloaded: try later$", w.Reason)
-	w.Session = Session{}.Next(limited(w.now, limit.Auth), rules, w.now, half)
-	require.Equal(t, "sign-in needed, waiting does not help: try later", w.Reason)
-}

@@ -4,13 +4,6 @@ import (
 	"time"
 )
 
-func who(machine string) string {
-	if machine == "" {
-		return "you"
-	}
-	return "machine " + machine
-}
-
 // cancelled ends the interruption by a person's order. It is stored, so that they can change their mind.
 func (s Session) cancelled(by string, now time.Time) Session {
 	if s.Run != nil && !s.Run.sent() {
@@ -18,7 +11,7 @@ func (s Session) cancelled(by string, now time.Time) Session {
 		s.State = Waiting
 	}
 	interruption := &Undo{s.State, s.Interruption}
-	if s = s.rest(now, "cancelled by "+who(by)); interruption.Asks == "" && interruption.SilentAt.IsZero() { // otherwise nothing had stopped it
+	if s = s.rest(now, Reason{Kind: WhyCancelled, By: by}); interruption.Asks == "" && interruption.SilentAt.IsZero() { // otherwise nothing had stopped it
 		s.Undo = interruption
 	}
 	return s
@@ -31,7 +24,7 @@ func (s Session) uncancelled(r Rules, now time.Time) Session {
 		return s
 	}
 	s.State, s.Interruption, s.Undo = s.Undo.State, s.Undo.Interruption, nil
-	if s.Reason = s.cause(""); len(s.Attempts) > 0 {
+	if s.Reason = Because(WhyStopped); len(s.Attempts) > 0 {
 		s.Past = nil // they are the same
 	}
 	if s.State == Settling || s.State == Resuming && s.Run == nil {
@@ -46,7 +39,7 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 	if !s.State.CanRetry() || s.Asks != "" || !s.SilentAt.IsZero() { // or it is open in its terminal, and waits for its user there
 		return s
 	}
-	if why := r.Excluded(s.Cwd); why != "" {
+	if why := r.Excluded(s.Cwd); why.Kind != "" {
 		before.Reason = why // an excluded directory counts more than the order
 		return before
 	}
@@ -65,7 +58,7 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 		return s.schedule(r, now)
 	}
 	s.State, s.NextAt = Waiting, r.allowed(now, now)
-	s.Reason = "due now, asked for by " + who(ev.By)
+	s.Reason = Reason{Kind: WhyAskedFor, By: ev.By}
 	return s
 }
 
@@ -75,8 +68,7 @@ func (s Session) withWord() Session {
 	case s.Needs == TrustNeeded:
 		s.Trusted = s.Shows
 	case s.Needs == StartUnseen:
-		offered := s.Offered
-		s.Allowed = &Word{For: &offered}
+		s.Allowed = &Word{For: s.Offered}
 	case s.Allowed == nil && !s.StartedWith().Seen():
 		s.Allowed = new(Word)
 	}
@@ -95,9 +87,8 @@ func (s Session) Early(now time.Time) bool {
 }
 
 func (s Session) expired(now time.Time) Session {
-	ended, over := map[State]string{GaveUp: "gave up", Parked: "was parked"}[s.State]
-	if !over {
+	if !s.NeedsPerson() {
 		return s
 	}
-	return s.rest(now, "forgotten: it "+ended+" longer ago than history.ended_keep")
+	return s.rest(now, Because(WhyForgotten))
 }

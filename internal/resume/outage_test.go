@@ -49,7 +49,7 @@ func TestTriesThatEndByTimeAreReported(t *testing.T) {
 	}
 	require.Equal(t, Waiting, w.State)
 	require.True(t, w.Reported)
-	require.Contains(t, w.Reason, "still tried after 5 resumes, until "+ends.UTC().Format(time.RFC3339))
+	require.Equal(t, Reason{Kind: WhyStillTried, N: 5, At: ends.UTC()}, w.Reason)
 	told := w.NoticeID
 	require.NotEmpty(t, told)
 	w.resume().after(time.Second).end(Failed)

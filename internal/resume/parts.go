@@ -180,12 +180,12 @@ type Origin struct {
 	Limits ProcessLimits     `json:"limits,omitzero"` // zero: not known
 	Files  map[string]string `json:"files,omitempty"` // the files that its flags name, with a hash of each
 
-	Login   string   `json:"login,omitempty"`   // a hash of the login at that time; empty: not known
-	Sandbox string   `json:"sandbox,omitempty"` // how its environment differs from the daemon's (such as namespaces), for people; empty: it does not
-	Freer   string   `json:"freer,omitempty"`   // how a resume is more restricted than it was, for people; empty: it is not
-	Through []string `json:"through,omitempty"` // the wrapper that started it and still runs, with its arguments up to the agent's
-	TTY     bool     `json:"tty,omitempty"`     // it has a terminal
-	Server  bool     `json:"server,omitempty"`  // it is a server; its clients may be elsewhere
+	Login       string   `json:"login,omitempty"`        // a hash of the login at that time; empty: not known
+	Sandbox     string   `json:"sandbox,omitempty"`      // how its environment differs from the daemon's (such as namespaces), for people; empty: it does not
+	ResumeLacks string   `json:"resume_lacks,omitempty"` // how a resume is more restricted than it was, for people; empty: it is not
+	Through     []string `json:"through,omitempty"`      // the wrapper that started it and still runs, with its arguments up to the agent's
+	TTY         bool     `json:"tty,omitempty"`          // it has a terminal
+	Server      bool     `json:"server,omitempty"`       // it is a server; its clients may be elsewhere
 }
 
 // Seen reports whether a resume can repeat the start: the arguments and the environment are known.
@@ -313,7 +313,7 @@ type Interruption struct {
 	Shows     string    `json:"shows,omitempty"`     // the programs that TrustNeeded is about, as in Trusted
 	Reported  bool      `json:"reported,omitempty"`  // a person was told why it still waits
 
-	Offered Permission `json:"offered,omitzero"` // in what it would continue, as the person who is asked is shown
+	Offered *Permission `json:"offered,omitempty"` // in what it would continue, as the person who is asked is shown
 
 	LiftedAt time.Time `json:"lifted_at,omitzero"` // when the limit was seen to be over before its reset
 

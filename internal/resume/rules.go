@@ -85,16 +85,19 @@ func (r Rules) PolicyFor(agent string, class limit.Class) Policy {
 	return Policy{DefaultPolicy, r.Backoff}
 }
 
-// Excluded says why sessions in dir are not resumed, or "".
-func (r Rules) Excluded(dir string) string {
+// Excludes reports whether sessions in dir are not resumed.
+func (r Rules) Excludes(dir string) bool { return r.Excluded(dir) != Reason{} }
+
+// Excluded returns why sessions in dir are not resumed; zero: they are.
+func (r Rules) Excluded(dir string) Reason {
 	holds := func(parent string) bool { return within(dir, parent) }
 	if at := slices.IndexFunc(r.Exclude, holds); at >= 0 {
-		return "its directory is excluded by resume.exclude (" + r.Exclude[at] + ")"
+		return because(WhyExcluded, r.Exclude[at])
 	}
 	if len(r.Include) > 0 && !slices.ContainsFunc(r.Include, holds) {
-		return "its directory is not among resume.include"
+		return Because(WhyNotIncluded)
 	}
-	return ""
+	return Reason{}
 }
 
 func within(dir, parent string) bool {
@@ -208,44 +211,28 @@ func (s Session) Cold(at time.Time) (cold, known bool) {
 	return at.Sub(s.Context.At) > s.Context.Warm, true
 }
 
-// tooCold says that a resume at that time would read more again than MaxColdTokens; empty: it would
-// not, or that is not known.
-func (s Session) tooCold(r Rules, at time.Time) string {
+// readsTooMuch reports whether a resume at that time would read more again than MaxColdTokens, as far as is known.
+func (s Session) readsTooMuch(r Rules, at time.Time) bool {
 	cold, known := s.Cold(at)
-	if r.MaxColdTokens <= 0 || s.Context.Tokens <= r.MaxColdTokens || known && !cold {
-		return ""
-	}
-	return fmt.Sprintf("a resume reads about %s tokens again, more than resume.max_cold_tokens (%s)",
-		grouped(s.Context.Tokens), grouped(r.MaxColdTokens))
+	return r.MaxColdTokens > 0 && s.Context.Tokens > r.MaxColdTokens && (cold || !known)
 }
 
-// TooCold says why the session is not resumed at that time because of what it would read again; empty:
-// it may be resumed. A person's order overrides it.
-func (r Rules) TooCold(s Session, at time.Time) string {
-	why := s.tooCold(r, at)
-	if why == "" || r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
-		return ""
+// TooCold returns that the session is not resumed at that time because of what it would read again; zero: it may
+// be. A person's order overrides it.
+func (r Rules) TooCold(s Session, at time.Time) Reason {
+	if r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() || !s.readsTooMuch(r, at) {
+		return Reason{}
 	}
-	return why + "; " + s.retry() + " continues it anyway"
+	return Reason{Kind: WhyTooCold, N: r.MaxColdTokens}
 }
 
-// Reserved says why the session is not resumed now because the rest of the week is reserved for people,
-// and until when; empty: it may be resumed. A person's order overrides it.
-func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) {
-	if why, until = r.ReservedBy(s.Usage, s, now); why != "" {
-		why += "; " + s.retry() + " continues it now"
-	}
-	return why, until
-}
-
-// ReservedBy is Reserved for the usage of the account. Its reason does not name the session, so that
-// sessions that wait for the same reason can be grouped.
-func (r Rules) ReservedBy(u Usage, s Session, now time.Time) (why string, until time.Time) {
+// ReservedBy returns that the session is not resumed now because the rest of the week, by that usage, is reserved for
+// people, and until when; zero: it may be resumed. A person's order overrides it.
+func (r Rules) ReservedBy(u Usage, s Session, now time.Time) (why Reason, until time.Time) {
 	until = u.WeekResetsAt.Add(r.Margin)
 	free := r.WeeklyReserve <= 0 || u.WeekUsed < 100-float64(r.WeeklyReserve) || !until.After(now)
 	if free || !s.RetryAskedAt.IsZero() {
-		return "", time.Time{}
+		return Reason{}, time.Time{}
 	}
-	return fmt.Sprintf("%.0f %% of the week's allowance is used, and the last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",
-		u.WeekUsed, r.WeeklyReserve), until
+	return Reason{Kind: WhyReserved, N: int64(r.WeeklyReserve), Text: fmt.Sprintf("%.0f %%", u.WeekUsed)}, until
 }

@@ -2,7 +2,6 @@ package resume
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -21,21 +20,21 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	if s.Pending() {
 		return s.scheduleTask(r, now)
 	}
-	if why := r.Excluded(s.Cwd); why != "" {
+	if why := r.Excluded(s.Cwd); why.Kind != "" {
 		return s.rest(now, why)
 	}
-	if why := s.hopeless(r, now); why != "" && s.RetryAskedAt.IsZero() { // a person's order is carried out first
+	if why := s.hopeless(r, now); why.Kind != "" && s.RetryAskedAt.IsZero() { // a person's order is carried out first
 		return s.park(why)
 	}
 	policy := r.PolicyOf(s).Policy
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
 		// Only a person or new work in the session ends this state.
 		s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
-		s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", s.Tries(), plural(s.Tries(), "resume")))
+		s.Reason = Reason{Kind: WhyGaveUp, N: int64(s.Tries())}
 		return s
 	}
 
-	s.State, s.Reason = Waiting, s.cause("")
+	s.State, s.Reason = Waiting, Because(WhyStopped)
 	s = s.untilElapsed(policy, r)
 	at, stated := s.Stated(r)
 	switch {
@@ -48,8 +47,8 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		}
 	}
 	at = Later(at, s.NotBefore)
-	if why, until := r.Reserved(s, now); until.After(at) {
-		at, s.Reason = until, join(why, s.Reason)
+	if why, until := r.ReservedBy(s.Usage, s, now); until.After(at) {
+		at, s.Reason = until, why
 	}
 	s.NextAt = r.allowed(at, now)
 	return s
@@ -83,28 +82,26 @@ func (s Session) Stated(r Rules) (time.Time, bool) {
 	return at, true
 }
 
-func (s Session) hopeless(r Rules, now time.Time) string {
+func (s Session) hopeless(r Rules, now time.Time) Reason {
 	switch reset := s.Limit.Reset; {
 	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
-		return "" // it waits only because a person asked
+		return Reason{} // it waits only because a person asked
 	case s.Limit.Class == limit.None:
-		return join(s.last().Err, "the resume that you asked for did not help")
+		return because(WhyRetryFailed, s.Last().Err)
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
-		return s.cause("waiting does not help")
+		return Because(WhyNoWaitHelps)
 	case s.AtWord != "":
-		return s.AskToContinue(join(s.cause(""), s.AtWord), Permission{})
-	case s.left(r):
-		return s.leftWhy()
+		return Because(WhyUntried)
+	case s.closedByUser(r):
+		return Because(WhyClosed)
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
-		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
-			reset.At.UTC().Format(time.RFC3339), backoff.FormatDuration(r.MaxWait), s.retry())
+		return Reason{Kind: WhyMaxWait, At: stored(reset.At), Text: backoff.FormatDuration(r.MaxWait)}
 	case r.MaxWindows > 0 && s.CutOffs > r.MaxWindows:
-		return fmt.Sprintf("was cut off %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.CutOffs, r.MaxWindows, s.retry())
+		return Reason{Kind: WhyMaxCutOffs, N: int64(r.MaxWindows)}
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
-		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it",
-			s.Windows, r.MaxWindows, s.retry())
+		return Reason{Kind: WhyMaxWindows, N: int64(r.MaxWindows)}
 	default:
-		return ""
+		return Reason{}
 	}
 }
 
@@ -119,30 +116,25 @@ func (s Session) untilElapsed(policy backoff.Policy, r Rules) Session {
 	}
 	s.GivesUpAt = ahead(s.stoppedAt().Add(policy.MaxElapsed))
 	if n := s.Tries(); r.Backoff.MaxRetries > 0 && n >= r.Backoff.MaxRetries {
-		s.Reported = true
-		s.Reason = s.cause(fmt.Sprintf("still tried after %d %s, until %s", n, plural(n, "resume"), s.GivesUpAt.UTC().Format(time.RFC3339)))
+		s.Reported, s.Reason = true, Reason{Kind: WhyStillTried, N: int64(n), At: stored(s.GivesUpAt)}
 	}
 	return s
 }
 
-// left reports whether the session is left to its user, who has closed it.
-func (s Session) left(r Rules) bool { return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() }
-
-func (s Session) leftWhy() string {
-	return "you closed it after it was stopped, so it is left to you (resume.closed): " + s.retry() + " continues it"
-}
+// closedByUser reports whether the session is left to its user, who has closed it.
+func (s Session) closedByUser(r Rules) bool { return r.Closed == LeaveClosed && !s.ClosedAt.IsZero() }
 
 func (s Session) scheduleTask(r Rules, now time.Time) Session {
-	if why := r.Excluded(s.Cwd); why != "" {
+	if why := r.Excluded(s.Cwd); why.Kind != "" {
 		return s.park(why)
 	}
-	s.State, s.Reason = Waiting, "starts when there is room"
+	s.State, s.Reason = Waiting, Because(WhyTaskWaits)
 	at := Later(s.WaitFrom, s.Task.NotBefore)
 	if s.Task.After != "" {
-		s.Reason = "begins after " + s.Task.After
+		s.Reason = because(WhyTaskAfter, s.Task.After)
 	}
 	if !s.RetryAskedAt.IsZero() {
-		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
+		at, s.Reason = s.RetryAskedAt, Because(WhyAskedFor)
 	}
 	s.NextAt = r.allowed(Later(at, s.NotBefore), now)
 	return s
@@ -234,17 +226,12 @@ func (s Session) late(r Rules, now time.Time) Session {
 	return s
 }
 
-// Overdue says why the session waits for a person's answer before it is resumed, or "".
-func (s Session) Overdue(now time.Time) string {
+// Overdue returns why the session waits for a person's answer before it is resumed; zero: it does not.
+func (s Session) Overdue() Reason {
 	if s.MissedAt.IsZero() {
-		return ""
+		return Reason{}
 	}
-	what := "it was to be resumed"
-	if reset := s.Limit.Reset; reset.Stated() && !reset.At.After(now) {
-		what = "its reset was"
-	}
-	return fmt.Sprintf("%s %s, and resumed was not running (resume.overdue): %s continues it",
-		what, ago(now.Sub(s.MissedAt)), s.retry())
+	return Reason{Kind: WhyOverdue, At: stored(s.MissedAt)}
 }
 
 func (s Session) reconsidered(r Rules, now time.Time) Session {
@@ -257,7 +244,7 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 	case Waiting:
 		return s.scheduleAgain(r, now)
 	case Parked:
-		if !s.ClosedAt.IsZero() && !s.left(r) && s.Reason == s.leftWhy() { // earlier rules left it to its user
+		if s.Reason.Kind == WhyClosed && !s.closedByUser(r) { // earlier rules left it to its user
 			return s.schedule(r, now)
 		}
 	default:

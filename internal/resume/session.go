@@ -79,10 +79,10 @@ type Session struct {
 	App        string    `json:"app,omitempty"`  // the editor or desktop app that its user works with, for people; empty: a terminal, or not known
 	Seen       Position  `json:"seen,omitzero"`  // position of the last event that was applied
 
-	Origin  *Origin  `json:"origin,omitempty"`   // its process, and what that was started with; StartedWith says whether it still counts
-	LeftOut []string `json:"left_out,omitempty"` // what the last resume did not repeat of Origin, for people
-	Context Context  `json:"context,omitzero"`   // what the provider reads again at a resume, if known
-	Usage   Usage    `json:"usage,omitzero"`     // how much of its account's allowances is used, if known
+	Origin      *Origin  `json:"origin,omitempty"`       // its process, and what that was started with; StartedWith says whether it still counts
+	NotRepeated []string `json:"not_repeated,omitempty"` // what the last resume did not repeat of Origin, for people
+	Context     Context  `json:"context,omitzero"`       // what the provider reads again at a resume, if known
+	Usage       Usage    `json:"usage,omitzero"`         // how much of its account's allowances is used, if known
 
 	BornAt      time.Time `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time `json:"found_at,omitzero"`     // when a daemon first observed it
@@ -95,9 +95,11 @@ type Session struct {
 	Paused  bool   `json:"paused,omitempty"`
 	Allowed *Word  `json:"allowed,omitempty"` // a person said that it may continue although its start was not seen; nil: nobody did
 	Trusted string `json:"trusted,omitempty"` // the programs that a person said may continue it, as they were then
-	Reason  string `json:"reason,omitempty"`  // why it is in that state, for people
+	Reason  Reason `json:"reason,omitzero"`   // why it is in that state
 
-	Left *limit.Verdict `json:"left,omitempty"` // what stopped it when a person continued it, until it moves; nil: nothing
+	WorksAlone bool `json:"works_alone,omitempty"` // it continued after an interruption, and no person has given it a prompt since
+
+	StoppedBefore *limit.Verdict `json:"stopped_before,omitempty"` // what stopped it when a person continued it, until it moves; nil: nothing
 
 	Undo *Undo `json:"undo,omitempty"` // the interruption that a person cancelled, until it is over; nil: none
 
@@ -197,7 +199,8 @@ func (s Session) IsPlaceholder() bool { return s.Task != nil && s.Task.Session !
 
 func (s Session) runs(mark string) bool { return s.Run != nil && s.Run.Mark == mark }
 
-func (s Session) last() Attempt {
+// Last returns the last resume of the interruption; zero: there was none.
+func (s Session) Last() Attempt {
 	if len(s.Attempts) == 0 {
 		return Attempt{}
 	}
@@ -214,7 +217,7 @@ func (s Session) withLast(change func(*Attempt)) Session {
 
 // conclude sets the outcome of the last attempt, if it has none.
 func (s Session) conclude(how Outcome, err string, now time.Time) Session {
-	if was := s.last().Outcome; was != "" && !(was == Failed && how == LimitedOut) {
+	if was := s.Last().Outcome; was != "" && !(was == Failed && how == LimitedOut) {
 		// Failed may become LimitedOut: the limit is known only when its record is read.
 		return s
 	}
@@ -227,17 +230,17 @@ func (s Session) conclude(how Outcome, err string, now time.Time) Session {
 }
 
 func (s Session) models(m Models) Session {
-	if s.last().Models == m {
+	if s.Last().Models == m {
 		return s
 	}
 	return s.withLast(func(last *Attempt) { last.Models = m })
 }
 
 // Tries returns how many resumes there were since the transcript last moved.
-func (s Session) Tries() int { return s.last().N }
+func (s Session) Tries() int { return s.Last().N }
 
 // LastStart returns when the last resume was started; zero: never.
-func (s Session) LastStart() time.Time { return s.last().StartedAt }
+func (s Session) LastStart() time.Time { return s.Last().StartedAt }
 
 // LastResume returns when the last resume was started, also of an earlier interruption; zero: never.
 func (s Session) LastResume() time.Time {
@@ -282,10 +285,10 @@ func (s Session) denied(ev Ended, now time.Time) Session {
 	}
 	s = s.withLast(func(last *Attempt) { last.Outcome, last.Err, last.EndedAt = Denied, ev.Err, now })
 	s.RetryAskedAt = time.Time{}
-	return s.park(ev.Err)
+	return s.park(because(WhyDenied, ev.Err))
 }
 
-func (s Session) rest(now time.Time, why string) Session {
+func (s Session) rest(now time.Time, why Reason) Session {
 	if s.Interrupted() {
 		s.RecoveredAt = now
 	}
@@ -293,11 +296,11 @@ func (s Session) rest(now time.Time, why string) Session {
 		s.Run = nil // it was not sent yet, and need not be
 	}
 	s = s.archived()
-	s.State, s.Reason, s.Interruption, s.Subagents, s.Undo = Watching, why, Interruption{}, nil, nil
+	s.State, s.Reason, s.WorksAlone, s.Interruption, s.Subagents, s.Undo = Watching, why, false, Interruption{}, nil, nil
 	return s
 }
 
-func (s Session) park(why string) Session {
+func (s Session) park(why Reason) Session {
 	s.State, s.NextAt, s.GivesUpAt, s.Reason, s.Needs = Parked, time.Time{}, time.Time{}, why, ""
 	return s
 }

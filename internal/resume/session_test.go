@@ -63,7 +63,7 @@ func TestWhichFileOfASessionIsOld(t *testing.T) {
 		"that refusal, and it works again":    {works, at("two", "a", Limited{At: noon}), true},
 		"other news of that moment":           {s, at("two", "a", Progressed{At: noon}), true},
 	} {
-		require.Equal(t, c.want, c.s.IsNewerThan(c.seen), name)
+		require.Equal(t, c.want, c.s.Outdates(c.seen), name)
 	}
 }
 
@@ -176,27 +176,11 @@ func TestWhetherARetryIsEarly(t *testing.T) {
 
 func TestWordsOfASession(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Auth), Retry{By: "laptop"})
-	require.Equal(t, "due now, asked for by machine laptop", w.Reason)
-	require.Equal(t, "due now, asked for by you", newWalk().do(limited(noon, limit.Auth), Retry{}).Reason)
+	require.Equal(t, Reason{Kind: WhyAskedFor, By: "laptop"}, w.Reason)
+	require.Equal(t, Because(WhyAskedFor), newWalk().do(limited(noon, limit.Auth), Retry{}).Reason)
 
 	require.Empty(t, Models{Own: "large"}.AllowedText())
 	require.Equal(t, "with small if large is still overloaded (fallback_model)", Models{Own: "large", Fallback: "small"}.AllowedText())
-
-	for d, want := range map[time.Duration]string{
-		time.Minute: "1 minute ago", 59 * time.Minute: "59 minutes ago", time.Hour: "1 hour ago", 47 * time.Hour: "47 hours ago", 48 * time.Hour: "2 days ago", 71 * time.Hour: "2 days ago",
-	} {
-		require.Equal(t, want, ago(d))
-	}
-	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1 000", 123456: "123 456", 1234567: "1 234 567"} {
-		require.Equal(t, want, grouped(n))
-	}
-
-	stopped := []Subagent{{About: "a", Class: limit.UsageLimit}, {About: "b"}, {About: "c"}, {About: "d"}, {About: "e", Class: limit.Overloaded}}
-	require.Contains(t, SubagentsStopped(stopped), "5 subagents were stopped by provider overloaded: ")
-	require.Contains(t, SubagentsStopped(stopped), ", 2 more")
-	require.NotContains(t, SubagentsStopped(stopped[:3]), "more")
-	require.Contains(t, SubagentsStopped(stopped[:1]), "1 subagent was stopped by usage limit: ")
-	require.Empty(t, SubagentsStopped(nil))
 }
 
 func TestTheModelThatContinuedIsNamed(t *testing.T) {
@@ -204,8 +188,8 @@ func TestTheModelThatContinuedIsNamed(t *testing.T) {
 	w.resume().Session = w.models(Models{Own: "large", Fallback: "small"})
 	w.after(time.Second).do(Progressed{At: w.now, Model: "small"})
 	require.Equal(t, Watching, w.State)
-	require.Contains(t, w.Reason, "works again after 1 resume, ")
-	require.Contains(t, w.Reason, "small")
+	require.Equal(t, []any{WhyWorksAgain, int64(1)}, []any{w.Reason.Kind, w.Reason.N})
+	require.Contains(t, w.Reason.Text, "small")
 	require.Equal(t, "small", w.Model)
 }
 
@@ -217,13 +201,8 @@ func TestWhatIsLearnedOfASession(t *testing.T) {
 	require.Equal(t, Interactive, w.do(Learned{Kind: Headless}).Kind, "whatever continued it since")
 
 	w = newWalk().do(limited(noon, limit.Overloaded), Progressed{At: noon})
-	require.Equal(t, WentOn, w.Reason)
-	require.Equal(t, WentOn, w.do(Learned{Subagents: &[]Subagent{}}).Reason)
-	for want, a := range map[string]Subagent{
-		"7": {ID: "7"}, "Explore": {ID: "7", Kind: "Explore"}, "look": {ID: "7", About: "look"}, "look (Explore)": {ID: "7", About: "look", Kind: "Explore"},
-	} {
-		require.Equal(t, want, a.named())
-	}
+	require.Equal(t, Because(WhyWentOn), w.Reason)
+	require.Equal(t, Because(WhyWentOn), w.do(Learned{Subagents: &[]Subagent{}}).Reason)
 }
 
 func TestAResumeThatWasNotSentIsRecalled(t *testing.T) {
@@ -241,7 +220,7 @@ func TestAResumeThatWasNotSentIsRecalled(t *testing.T) {
 }
 
 func TestWhatHoldsASessionBackIsForgottenWithItsReason(t *testing.T) {
-	w := newWalk().do(limited(noon, limit.Overloaded), HeldBack{Why: "others go first", Until: noon.Add(time.Hour)})
+	w := newWalk().do(limited(noon, limit.Overloaded), HeldBack{Why: Because(WhyOneByOne), Until: noon.Add(time.Hour)})
 	require.Equal(t, noon.Add(time.Hour), w.ResumesAt())
 	w.do(Learned{Kind: Headless})
 	require.NotNil(t, w.Blocked, "that has nothing to do with it")
@@ -333,7 +312,4 @@ func TestHowStatesAndOutcomesAreWritten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, string(text))
 	}
-	cut := limit.Verdict{Class: limit.CutOff}
-	require.Equal(t, "was killed", describe(cut, "was killed"))
-	require.Equal(t, limit.CutOff.Title(), describe(cut, ""))
 }

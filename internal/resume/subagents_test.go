@@ -22,8 +22,8 @@ func TestStoppedSubagents(t *testing.T) {
 	told := step(works, learned(sub("one", now), sub("two", now)))
 	require.Equal(t, Watching, told.State, "the session itself is not resumed")
 	require.True(t, told.Deadline().IsZero())
-	require.Contains(t, told.Reason, "2 subagents were stopped by usage limit: Look at one (Explore), Look at two (Explore)")
-	require.Contains(t, told.Reason, "after 2026-11-17T16:00:00Z")
+	require.Equal(t, Because(WhySubagents), told.Reason)
+	require.Len(t, told.Subagents, 2)
 	require.True(t, Change{Before: works, After: told}.NeedsPerson(), "a person is told")
 	require.True(t, told.WorthKeeping(), "and status shows it")
 
@@ -41,7 +41,7 @@ func TestStoppedSubagents(t *testing.T) {
 		after := step(went, ev)
 		require.Empty(t, after.Subagents, rule)
 		require.False(t, after.Reported, rule)
-		require.NotContains(t, after.Reason, "stopped by", rule)
+		require.NotEqual(t, WhySubagents, after.Reason.Kind, rule)
 	}
 
 	old := step(works, learned(sub("one", now.Add(-2*time.Hour))))

@@ -58,7 +58,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 		return s, false
 	case Forget, Expired:
 		if s.Run == nil { // a running command shows its own result
-			s.State, s.Reason, s.Task = Watching, "dropped from the queue", nil
+			s.State, s.Reason, s.Task = Watching, Because(WhyTaskDropped), nil
 		}
 		return s, true
 	case Superseded, Joined, Postponed, Refused, Lifted:
@@ -77,7 +77,7 @@ func (s Session) WithTask(change func(*Task)) Session {
 
 func (s Session) begun(session string, now time.Time) Session {
 	s = s.WithTask(func(t *Task) { t.Session, t.BegunAt = session, now })
-	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d started as session %s", s.Task.N, session))
+	s = s.conclude(Recovered, "", now).rest(now, Reason{Kind: WhyTaskBegan, N: int64(s.Task.N), By: session})
 	s.RecoveredAt = time.Time{} // it was never stopped
 	return s
 }
@@ -102,8 +102,7 @@ func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 // person asks for it.
 func (s Session) failed(now time.Time) Session {
 	s = s.conclude(NoProgress, "its command ended without an answer from the agent", now)
-	return s.park(fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
-		s.Task.N, s.last().Err, Typed(s.Key, s.Name), s.retry()))
+	return s.park(Reason{Kind: WhyTaskFailed, N: int64(s.Task.N), Text: s.Last().Err})
 }
 
 // maxPrompt is the longest prompt of a task: one argument of a command can have 128 KiB at most.

@@ -20,16 +20,16 @@ func newTask() *walk {
 func TestWhenATaskStarts(t *testing.T) {
 	w := newTask()
 	require.Equal(t, TaskQueued, w.TaskState())
-	require.Equal(t, "starts when there is room", w.Reason)
+	require.Equal(t, Because(WhyTaskWaits), w.Reason)
 	require.Equal(t, noon, w.NextAt)
 
 	w = newWalk()
 	w.Task = &Task{N: 2, After: "task 1", NotBefore: noon.Add(time.Hour)}
 	w.do(Enqueued{})
-	require.Equal(t, "begins after task 1", w.Reason)
+	require.Equal(t, Reason{Kind: WhyTaskAfter, Text: "task 1"}, w.Reason)
 	require.Equal(t, noon.Add(time.Hour), w.NextAt)
 	w.do(Retry{})
-	require.Equal(t, "due now, asked for by you", w.Reason)
+	require.Equal(t, Because(WhyAskedFor), w.Reason)
 	require.Equal(t, noon, w.NextAt)
 
 	w = newWalk()
@@ -54,12 +54,13 @@ func TestATaskWhoseCommandEnded(t *testing.T) {
 			w := newTask().resume().end(c.how)
 			require.Equal(t, Settling, w.State)
 			require.Nil(t, w.Run)
-			require.Equal(t, c.want, string(w.last().Outcome))
+			require.Equal(t, c.want, string(w.Last().Outcome))
 			w.after(w.rules.Settle - 1).do(Due{})
 			require.Equal(t, Settling, w.State, "too early")
 			w.after(1).do(Due{})
 			require.Equal(t, Parked, w.State)
-			require.Contains(t, w.Reason, "task 1 started, but failed: "+c.err)
+			require.Equal(t, []any{WhyTaskFailed, int64(1)}, []any{w.Reason.Kind, w.Reason.N})
+			require.Contains(t, w.Reason.Text, c.err)
 		})
 	}
 
@@ -83,7 +84,7 @@ func TestWhichPromptsATaskCanHave(t *testing.T) {
 func TestATaskThatRunsIsNotDropped(t *testing.T) {
 	w := newTask().do(Forget{})
 	require.Nil(t, w.Task)
-	require.Equal(t, "dropped from the queue", w.Reason)
+	require.Equal(t, Because(WhyTaskDropped), w.Reason)
 	w = newTask().resume()
 	require.Equal(t, TaskStarting, w.TaskState())
 	w.do(Forget{})

@@ -37,7 +37,7 @@ func TestARetryUndoesACancel(t *testing.T) {
 		tries := w.Tries()
 		w.do(Forget{})
 		require.Equal(t, Watching, w.State, name)
-		require.Equal(t, "cancelled by you", w.Reason, name)
+		require.Equal(t, Because(WhyCancelled), w.Reason, name)
 		w.after(time.Minute).do(c.after...)
 		w.do(c.retry)
 		require.Equal(t, c.want, w.State, name)

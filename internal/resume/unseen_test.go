@@ -16,7 +16,7 @@ func seenAt(at time.Time) Learned {
 func TestASessionWhoseStartWasNotSeenNeedsAPersonsWord(t *testing.T) {
 	reset := noon.Add(2 * time.Hour)
 	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), ProcessUnknown{Why: "not seen"})
-	require.Equal(t, []any{Parked, StartUnseen, "not seen"}, []any{w.State, w.Needs, w.Reason})
+	require.Equal(t, []any{Parked, StartUnseen, Reason{Kind: WhyStartNotSeen, Text: "not seen"}}, []any{w.State, w.Needs, w.Reason})
 	require.NotEmpty(t, w.NoticeID, "a person is told, once")
 	told := w.NoticeCount
 
@@ -41,7 +41,7 @@ func TestAPersonsWordForAProgram(t *testing.T) {
 	asks := ProcessUnknown{Why: "who knows", Shows: "./bot 1"}
 	reset := noon.Add(2 * time.Hour)
 	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), seenAt(noon), asks)
-	require.Equal(t, []any{Parked, TrustNeeded, "who knows"}, []any{w.State, w.Needs, w.Reason})
+	require.Equal(t, []any{Parked, TrustNeeded, Reason{Kind: WhyProjectProgram, Text: "who knows"}}, []any{w.State, w.Needs, w.Reason})
 	require.False(t, w.Early(noon), "the word does not shorten the provider's wait")
 	require.Empty(t, newWalk().do(limited(noon, limit.Overloaded), asks, Retry{By: "another machine"}).Trusted)
 

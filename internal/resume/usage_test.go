@@ -23,13 +23,12 @@ func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 	w := keeps(10, met, used(90))
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, week.Add(time.Minute), w.NextAt)
-	require.Equal(t, "90 % of the week's allowance is used, and the last 10 % are kept for you (resume.weekly_reserve): "+
-		"it waits for the new week; `resumed retry 4f2a` continues it now; usage limit: try later", w.Reason)
+	require.Equal(t, Reason{Kind: WhyReserved, N: 10, Text: "90 %"}, w.Reason)
 	require.Equal(t, w.NextAt, w.do(Reconsider{}).NextAt)
 
 	w.rules.WeeklyReserve = 0
 	require.Equal(t, reset.Add(time.Minute), w.do(Reconsider{}).NextAt, "by other rules it is used")
-	require.Equal(t, "usage limit: try later", w.Reason)
+	require.Equal(t, Because(WhyStopped), w.Reason)
 	w.rules.WeeklyReserve = 10
 	require.Equal(t, week.Add(time.Minute), w.do(Reconsider{}).NextAt)
 	require.Equal(t, w.now, w.do(Retry{}).NextAt, "a person may use it")
@@ -53,7 +52,7 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 	w.now = w.NextAt
 	w.do(Due{Mark: "m1"}, Learned{Usage: &Usage{At: w.now, WeekUsed: 61, WeekResetsAt: week}}, NotSent{Mark: "m1", Then: KeepForPeople, Why: "used"})
 	require.Equal(t, week.Add(w.rules.Margin), w.NextAt)
-	require.Contains(t, w.Reason, "61 % of the week's allowance is used")
+	require.Equal(t, Reason{Kind: WhyReserved, N: 40, Text: "61 %"}, w.Reason)
 	require.Empty(t, w.Attempts)
 
 	w.rules.WeeklyReserve = 30

@@ -80,8 +80,8 @@ func (r Request) ofSession(all *Environment) *resume.NotSent {
 	if names := runner.NotPassed(all.Environ()); len(names) > 0 {
 		all.LeftOut = append(all.LeftOut, leash.Omission{What: "variables " + strings.Join(names, ", "), Why: "the service manager does not pass on exported functions and control characters"})
 	}
-	if o.Freer != "" {
-		all.LeftOut = append(all.LeftOut, leash.Omission{What: "a resume is more restricted than the session was", Why: o.Freer})
+	if o.ResumeLacks != "" {
+		all.LeftOut = append(all.LeftOut, leash.Omission{What: "a resume is more restricted than the session was", Why: o.ResumeLacks})
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (r Request) ask(why string) *resume.NotSent {
 	if !r.Session.RetryAskedAt.IsZero() {
 		return nil
 	}
-	return park(r.Session.AskToContinue(why, r.Command.Permission))
+	return &resume.NotSent{Known: resume.Reason{Kind: resume.WhyStartLost, Text: why}, Then: resume.Park, Offers: r.Command.Permission}
 }
 
 func park(why string) *resume.NotSent { return &resume.NotSent{Why: why, Then: resume.Park} }

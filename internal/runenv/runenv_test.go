@@ -248,7 +248,7 @@ func TestWhatWouldNotBeAsTheSessionWasIsNotSent(t *testing.T) {
 			}
 			require.NotNil(t, notSent)
 			require.Equal(t, resume.Park, notSent.Then)
-			require.Contains(t, notSent.Why, c.why)
+			require.Contains(t, notSent.Reason().Text, c.why)
 		})
 	}
 }
@@ -265,7 +265,7 @@ func TestWhatIsNotAsItWasIsTold(t *testing.T) {
 		want   string
 	}{
 		"nothing":              {func(*Request) {}, ""},
-		"less than it might":   {func(r *Request) { r.Session.Origin.Freer = "no new privileges" }, "a resume is more restricted than the session was: no new privileges"},
+		"less than it might":   {func(r *Request) { r.Session.Origin.ResumeLacks = "no new privileges" }, "a resume is more restricted than the session was: no new privileges"},
 		"a value that is lost": {func(r *Request) { r.loseEditor() }, "variables EDITOR: the values that the session had are lost since a restart, and yours differ"},
 		"a switch that acts":   {func(r *Request) { r.Configured = []string{"BOT_GO_ON=1"} }, "variables BOT_GO_ON: with them the agent acts by itself when it starts"},
 		"one whose value is lost": {func(r *Request) {

@@ -25,6 +25,7 @@ import (
 	"resumed/internal/prompt"
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 	"resumed/internal/starts"
 	"resumed/internal/state"
@@ -218,7 +219,7 @@ func (l *life) changed(c resume.Change) {
 	l.mu.Lock()
 	if !l.dead {
 		l.counts.steps++
-		l.log("%s %s: %s -> %s %s", c.After.Key.ID, strings.TrimPrefix(fmt.Sprintf("%T", c.Event), "resume."), c.Before.State, c.After.State, c.After.Reason)
+		l.log("%s %s: %s -> %s %s", c.After.Key.ID, strings.TrimPrefix(fmt.Sprintf("%T", c.Event), "resume."), c.Before.State, c.After.State, sentence.Of(c.After))
 		l.judge(c)
 	}
 	l.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // How much is tried: go test ./internal/simulation -steps 10000000 -first 42.
@@ -101,7 +102,7 @@ func (w *world) settle() {
 	for _, s := range sessions {
 		w.stands(*s)
 		if s.State != resume.Watching && s.State != resume.GaveUp && s.State != resume.Parked {
-			w.never("%s was forgotten in state %s: %s", s.Key.ID, s.State, s.Reason)
+			w.never("%s was forgotten in state %s: %s", s.Key.ID, s.State, sentence.Of(*s))
 		}
 	}
 	if len(pending) > 0 {

@@ -25,7 +25,7 @@ func TestADiskThatIsReallyFull(t *testing.T) {
 	ballast := filepath.Join(filepath.Dir(filepath.Dir(s.Path())), "ballast")
 	fill(t, ballast)
 	big := session("claim", 1)
-	big.Reason = strings.Repeat("x", 100_000)
+	big.Reason.Text = strings.Repeat("x", 100_000)
 	s.Put(big)
 	require.ErrorContains(t, s.Sync(t.Context()), "full", "a claim that is not on disk must not be acted on")
 	require.Error(t, s.Err())

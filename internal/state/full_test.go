@@ -39,7 +39,7 @@ func growDisk(t *testing.T, s *Store) {
 
 func bigSession(id string) resume.Session {
 	big := session(id, 1)
-	big.Reason = strings.Repeat("x", 50_000)
+	big.Reason.Text = strings.Repeat("x", 50_000)
 	return big
 }
 

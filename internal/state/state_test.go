@@ -62,7 +62,7 @@ func TestSessionsCursorsAndPauseSurviveARestart(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	full := resume.Session{
 		Key: resume.Key{Agent: "codex", ID: "a/b"}, Account: "codex:default", Cwd: "/tmp/x", Transcript: "/tmp/t.jsonl",
-		Seen: resume.Position{Epoch: "1:2", Offset: 77}, State: resume.Settling, Paused: true, Reason: "why",
+		Seen: resume.Position{Epoch: "1:2", Offset: 77}, State: resume.Settling, Paused: true, Reason: resume.Reason{Kind: resume.WhyCannot, Text: "why"},
 		Interruption: resume.Interruption{
 			Limit:    limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: at, Source: limit.Words, Rough: true}},
 			NextAt:   at.Add(time.Hour),
@@ -369,7 +369,7 @@ func BenchmarkDurableTransitions(b *testing.B) {
 	s := open(b, b.TempDir())
 	defer s.Close()
 	one := session("a", 1)
-	one.Reason = strings.Repeat("r", 200)
+	one.Reason.Text = strings.Repeat("r", 200)
 	for b.Loop() {
 		one.Windows++
 		s.Put(one)
@@ -405,7 +405,7 @@ func TestSessionsTakeNoMoreThanTheySay(t *testing.T) {
 	const sessions, long = 2000, 1000
 	for i := range sessions {
 		stopped := session(fmt.Sprint("s-", i), 1)
-		stopped.Reason = strings.Repeat("x", long)
+		stopped.Reason.Text = strings.Repeat("x", long)
 		s.Put(stopped)
 	}
 	require.NoError(t, s.Sync(t.Context()))

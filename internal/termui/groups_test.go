@@ -57,7 +57,7 @@ func TestGroupsSayWhatToDo(t *testing.T) {
 			[]string{"1 session: 1 waiting; next in 1h 47m, 15:00\n\nSESSION"},
 		},
 		"cancelled is not at work": {
-			[]view.Session{session("aaaa", resume.Watching, func(v *view.Session) { v.Reason = "cancelled by you" }), session("bbbb", resume.Watching, func(v *view.Session) { v.Reason = resume.WorksAgain })},
+			[]view.Session{session("aaaa", resume.Watching, func(v *view.Session) { v.Why = resume.WhyCancelled }), session("bbbb", resume.Watching, func(v *view.Session) { v.Why = resume.WhyWorksAgain })},
 			[]string{"Not stopped (1)\n  aaaa", "Works again (1)\n  bbbb"},
 		},
 	} {
@@ -96,7 +96,7 @@ func TestSessionsByState(t *testing.T) {
 func TestARowSaysForWhomItWaits(t *testing.T) {
 	utc(t)
 	held := session("aaaa", resume.Waiting, func(v *view.Session) {
-		v.NextAt, v.Held, v.Reason, v.Account = new(noon.Add(-time.Minute)), true, resume.OneByOne, "claude-code:default"
+		v.NextAt, v.Held, v.Why, v.Reason, v.Account = new(noon.Add(-time.Minute)), true, resume.WhyOneByOne, "due, but one after the other", "claude-code:default"
 	})
 	update := func(name string) control.Update {
 		s := status(held)
@@ -112,5 +112,5 @@ func TestARowSaysForWhomItWaits(t *testing.T) {
 	require.Contains(t, b.order[0].why, "waits for second, which tries alone since ")
 	second.Accounts[1].Probe = nil
 	b.apply(second)
-	require.Equal(t, resume.OneByOne, b.order[0].why)
+	require.Equal(t, "due, but one after the other", b.order[0].why)
 }

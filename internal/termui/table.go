@@ -277,7 +277,7 @@ func (b *board) probes() {
 	for key, r := range b.rows {
 		v := r.view
 		v.WaitsFor = probe[v.AccountKey()]
-		if v.Held && v.Reason == resume.OneByOne && humanize.Why(v) != humanize.Why(r.view) {
+		if v.Held && v.Why == resume.WhyOneByOne && humanize.Why(v) != humanize.Why(r.view) {
 			b.rows[key] = newRow(v)
 		}
 	}

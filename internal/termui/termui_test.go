@@ -61,7 +61,7 @@ func TestStatusFitsEightyColumns(t *testing.T) {
 	utc(t)
 	page := Renderer{Width: 80, Now: noon}
 	got := page.Status(status(
-		session("0b7c0000", resume.Watching, func(v *view.Session) { v.Reason = "works again after 1 resume" }),
+		session("0b7c0000", resume.Watching, func(v *view.Session) { v.Why, v.Reason = resume.WhyWorksAgain, "works again after 1 resume" }),
 		session("4f2a9c1e", resume.Waiting, func(v *view.Session) { v.Attempt = 2 }),
 		session("77aa0000", resume.GaveUp, func(v *view.Session) {
 			v.Agent, v.Attempt, v.Cwd, v.Reason, v.Needs = "mybot", 5, "/src/api", "gave up after 5 resumes without progress", new("retry")

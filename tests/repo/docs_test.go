@@ -1,8 +1,12 @@
 package repo
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"reflect"
 	"regexp"
@@ -30,6 +34,7 @@ func TestDocumentsSayWhatTheCodeSays(t *testing.T) {
 	for _, part := range []struct{ file, name, text string }{
 		{"docs/faq.md", "remedies", remediesTable()},
 		{"docs/configuration.md", "keys", configurationReference(t)},
+		{"docs/commands.md", "reasons", reasonsTable(t)},
 	} {
 		data, err := os.ReadFile(part.file)
 		require.NoError(t, err)
@@ -97,6 +102,24 @@ func remediesTable() string {
 		general = strings.ReplaceAll(general, "{logs}", "`resumed logs SESSION`")
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", class, class.Title(), general)
 	}
+	return b.String()
+}
+
+// reasonsTable lists each reason_kind, with what the source says of it.
+func reasonsTable(t *testing.T) string {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "internal/resume/reason.go", nil, parser.ParseComments)
+	require.NoError(t, err)
+	var b strings.Builder
+	b.WriteString("| `reason_kind` | meaning |\n|---|---|\n")
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			kind, _ := literal(spec.Values[0])
+			said := cmp.Or(strings.TrimSpace(spec.Comment.Text()), strings.TrimSpace(spec.Doc.Text()))
+			require.NotEmpty(t, said, kind)
+			fmt.Fprintf(&b, "| `%s` | %s |\n", kind, said)
+		}
+		return true
+	})
 	return b.String()
 }
 

@@ -37,6 +37,7 @@ var floors = []string{
 	"agent config control hub notify runfiles sdnotify shell",
 	"caller fleet/natskv humanize leash process resume/engine runner terminal/shellpty terminal/tmux",
 	"childenv fleet peer program resume/view starts state terminal usage",
+	"resume/sentence",
 	"commandline lastwords prompt resume",
 	"lease limit logging ownership",
 	"headless limit/when lines lock sanitize sessionbus shellinit sqliteread usermanager watch",
@@ -75,7 +76,7 @@ var libraries = map[string][]string{
 
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
-	"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/token", "internal/limit/when",
+	"internal/resume", "internal/resume/engine", "internal/resume/sentence", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/token", "internal/limit/when",
 	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/prompt",
 }
 

@@ -96,12 +96,12 @@ func (c *Client) current() *membership { return c.state.Load().membership }
 func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
 	if m := c.current(); m != nil {
 		if _, known := m.identities.Of(s); !known {
-			return "due, but it is not known yet which account it uses: the files that say so are read", now.Add(fleet.IdentifyWithin)
+			return "it is not known yet which account it uses: the files that say so are read", now.Add(fleet.IdentifyWithin)
 		}
 		return m.fleet.Ask(s, now)
 	}
 	if c.state.Load().joining && c.wantsFleet() {
-		return "due, but this host is still joining its fleet", now.Add(time.Second)
+		return "this host is still joining its fleet", now.Add(time.Second)
 	}
 	return "", time.Time{}
 }

@@ -46,7 +46,7 @@ func Session(i int) view.Session {
 		Account:   "claude-code:default",
 		Cwd:       fmt.Sprintf("/home/u/src/api%d", i),
 		State:     resume.GaveUp,
-		Reason:    "gave up after 1 resume without progress",
+		Reason:    resume.Reason{Kind: resume.WhyGaveUp, N: 1},
 		LimitedAt: at,
 		Interruption: resume.Interruption{
 			InterruptedAt: at,

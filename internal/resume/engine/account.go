@@ -174,19 +174,19 @@ func (a *account) involves(key resume.Key) bool {
 	return a.last.key == key || slices.ContainsFunc(a.tries, func(t try) bool { return t.key == key })
 }
 
-// gate says why a session of the account may not start now, and until when; zero: not known.
-func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (why string, until time.Time) {
+// gate returns until when a session of the account waits for another one; zero: it may start now.
+func (a *account) gate(key resume.Key, rules resume.Rules, now time.Time) (until time.Time) {
 	before := a.last
 	if before.key == key {
 		before = a.previous
 	}
 	switch alone := a.alone(key, rules, now); {
 	case alone != nil:
-		return resume.OneByOne, alone.at.Add(probeTime(rules))
+		return alone.at.Add(probeTime(rules))
 	case now.Sub(before.at) < rules.Stagger:
-		return resume.OneByOne, before.at.Add(rules.Stagger)
+		return before.at.Add(rules.Stagger)
 	default:
-		return "", time.Time{}
+		return time.Time{}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 )
 
@@ -54,7 +55,7 @@ func TestALimitOfOneProviderHoldsBackNobodyOfAnother(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		require.Equal(t, resume.Resuming, w.session("a1").State)
 		require.Equal(t, resume.Resuming, w.session("o1").State, "neither the probe nor the stagger of another provider is its business")
-		require.Contains(t, w.session("a2").Reason, "the first one tries alone")
+		require.Contains(t, sentence.Of(w.session("a2")), "the first one tries alone")
 		require.Equal(t, resume.HalfOpen, w.accountOf("anthropic").State)
 		require.Equal(t, 2, w.accountOf("anthropic").Sessions)
 		w.seeOf("openai", "o1", resume.Progressed{At: time.Now()})
@@ -198,7 +199,7 @@ func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
 		_, err := w.Apply(t.Context(), resume.Key{Agent: "bot", ID: "gone"}, resume.Lost{Mark: "of gone"})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Contains(t, w.session("gone").Reason, "the first one tries alone")
+		require.Contains(t, sentence.Of(w.session("gone")), "the first one tries alone")
 		_, err = w.Apply(t.Context(), resume.Key{Agent: "bot", ID: "runs"}, resume.Ended{Mark: "of runs", Outcome: resume.Failed})
 		require.NoError(t, err)
 		synctest.Wait()
@@ -218,7 +219,7 @@ func TestWhoBeganBeforeALimitWasReadTriesForAll(t *testing.T) {
 		require.Equal(t, resume.Resuming, w.session("first").State)
 		w.seeOf("anthropic", "late", limited(stopped, limit.RateLimit)) // a minute old, and due
 		synctest.Wait()
-		require.Contains(t, w.session("late").Reason, "the first one tries alone")
+		require.Contains(t, sentence.Of(w.session("late")), "the first one tries alone")
 		w.stop()
 	})
 }
@@ -239,7 +240,7 @@ func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 		_, err := w.Apply(t.Context(), resume.Key{Agent: "bot", ID: "gone"}, resume.Lost{Mark: "of gone"})
 		require.NoError(t, err)
 		time.Sleep(14 * time.Second)
-		require.Contains(t, w.session("gone").Reason, "resume.stagger")
+		require.Contains(t, sentence.Of(w.session("gone")), "resume.stagger")
 		time.Sleep(time.Second)
 		require.Equal(t, resume.Resuming, w.session("gone").State)
 		w.stop()
@@ -260,7 +261,7 @@ func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
 		require.NoError(t, err)
 		w.seeOf("anthropic", "b", limited(time.Now().Add(-time.Minute), limit.Overloaded))
 		synctest.Wait()
-		require.Contains(t, w.session("b").Reason, "resume.stagger")
+		require.Contains(t, sentence.Of(w.session("b")), "resume.stagger")
 		w.stop()
 	})
 }
@@ -275,7 +276,7 @@ func TestAProbeStaysOneWhenOthersMeetTheSameLimit(t *testing.T) {
 		require.Equal(t, resume.Resuming, w.session("probe").State)
 		w.seeOf("anthropic", "next", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
 		time.Sleep(time.Second)
-		require.Contains(t, w.session("next").Reason, "the first one tries alone")
+		require.Contains(t, sentence.Of(w.session("next")), "the first one tries alone")
 		w.seeOf("anthropic", "probe", resume.Progressed{At: time.Now()})
 		synctest.Wait()
 		require.Equal(t, resume.Resuming, w.session("next").State)
@@ -458,7 +459,7 @@ func TestAProbeThatHangsHoldsTheOthersBackForSettleOnly(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.Len(t, w.started(), 1)
-		require.Equal(t, resume.OneByOne, w.session("s2").Reason)
+		require.Equal(t, resume.Because(resume.WhyOneByOne), w.session("s2").Reason)
 		probe := w.account().Probe
 		require.Equal(t, "s1", probe.Session)
 		require.Equal(t, w.started()[0], probe.Since.Sub(start))

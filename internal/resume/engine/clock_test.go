@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // Inside a bubble the clock cannot be set back, but a daemon may load what another one stored when its
@@ -133,7 +134,7 @@ func TestARecordOfTheFutureDoesNotEndTheLimitsOfTheAccount(t *testing.T) {
 		w.seeShared("b", limitedUntil(time.Now(), limit.UsageLimit, reset))
 		w.seeShared("c", limited(time.Now(), limit.UsageLimit))
 		time.Sleep(2 * time.Hour)
-		require.Equal(t, resume.Waiting, w.session("c").State, w.session("c").Reason)
+		require.Equal(t, resume.Waiting, w.session("c").State, sentence.Of(w.session("c")))
 		require.Empty(t, w.started())
 		w.stop()
 	})

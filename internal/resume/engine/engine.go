@@ -163,7 +163,7 @@ func (e *Engine) observe(ctx context.Context, seen resume.Observation) {
 		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, seen.Transcript) // renamed while no daemon ran
 		return
 	}
-	if known && s.IsNewerThan(seen) {
+	if known && s.Outdates(seen) {
 		return
 	}
 	before := s

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // world is an engine in a bubble, with a scripted agent.
@@ -181,7 +182,7 @@ func TestEngineNeverRunsMoreThanAllowed(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				time.Sleep(65 * time.Second)
-				require.Contains(t, w.session(c.want[4]).Reason, "max_concurrent")
+				require.Contains(t, sentence.Of(w.session(c.want[4])), "max_concurrent")
 				time.Sleep(time.Minute)
 				w.stop()
 				require.Equal(t, c.want, order)
@@ -215,7 +216,7 @@ func TestEnginePauseHoldsWhatComesDue(t *testing.T) {
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		time.Sleep(10 * time.Minute)
 		require.Empty(t, w.started())
-		require.Equal(t, "due, but resumed is paused", w.session("a").Reason)
+		require.Equal(t, "due, but resumed is paused", sentence.Of(w.session("a")))
 		require.NoError(t, w.SetPaused(t.Context(), false))
 		synctest.Wait()
 		require.Equal(t, []time.Duration{10 * time.Minute}, w.started())
@@ -318,7 +319,7 @@ func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 		require.Equal(t, resume.Account{AccountKey: resume.AccountKey{Name: "bot:default"}, State: resume.Open, ResetAt: reset, Sessions: 4, Kept: 4}, w.account())
 		time.Sleep(time.Hour + 5*time.Second)
 		require.Equal(t, resume.HalfOpen, w.account().State)
-		require.Contains(t, w.session("s2").Reason, "the first one tries alone")
+		require.Contains(t, sentence.Of(w.session("s2")), "the first one tries alone")
 		time.Sleep(10 * time.Second)
 		require.Equal(t, resume.Closed, w.account().State)
 		time.Sleep(time.Hour)
@@ -405,7 +406,7 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.Empty(t, w.started())
 		require.Equal(t, resume.Parked, w.session("old").State)
-		require.Contains(t, w.session("old").Reason, "session new was started in the same directory")
+		require.Contains(t, sentence.Of(w.session("old")), "session new was started in the same directory")
 
 		_, err := w.Apply(t.Context(), resume.Key{Agent: "bot", ID: "old"}, resume.Retry{})
 		require.NoError(t, err)

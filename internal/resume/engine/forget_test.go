@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // keeping are rules of a user who wants to store little.
@@ -37,9 +38,9 @@ func TestWhatEndedLongAgoIsForgottenAsByCancel(t *testing.T) {
 		require.Equal(t, resume.GaveUp, w.session("lost").State)
 		time.Sleep(2 * 24 * time.Hour)
 		require.Equal(t, resume.Watching, w.session("parked").State)
-		require.Contains(t, w.session("parked").Reason, "parked longer ago than history.ended_keep")
+		require.Contains(t, sentence.Of(w.session("parked")), "needed you longer ago than history.ended_keep")
 		require.Equal(t, resume.Watching, w.session("lost").State)
-		require.Contains(t, w.session("lost").Reason, "gave up longer ago")
+		require.Contains(t, sentence.Of(w.session("lost")), "needed you longer ago")
 		require.Equal(t, resume.Waiting, w.session("waits").State, "what waits is not over")
 		w.see("lost", limited(time.Now(), limit.Overloaded))
 		require.Equal(t, resume.Waiting, w.session("lost").State, "a new interruption counts again")

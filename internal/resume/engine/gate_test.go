@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 func TestAGateCanOnlyMakeSessionsWait(t *testing.T) {
@@ -18,7 +19,7 @@ func TestAGateCanOnlyMakeSessionsWait(t *testing.T) {
 		gate := func(s resume.Session, _ time.Time) (string, time.Time) {
 			asked.Store(s.Key.ID == "a")
 			if !open.Load() {
-				return "due, but the gate is closed", time.Time{}
+				return "the gate is closed", time.Time{}
 			}
 			return "", time.Time{}
 		}
@@ -29,7 +30,7 @@ func TestAGateCanOnlyMakeSessionsWait(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.True(t, asked.Load())
 		require.Empty(t, w.started())
-		require.Equal(t, "due, but the gate is closed", w.session("a").Reason)
+		require.Equal(t, "due, but the gate is closed", sentence.Of(w.session("a")))
 		open.Store(true)
 		require.NoError(t, w.RecheckGate(t.Context()))
 		synctest.Wait()

@@ -117,15 +117,15 @@ func (l *life) changed(c resume.Change) {
 		l.judgeBegin(c)
 	}
 	if queued, ok := c.Event.(resume.HeldBack); ok {
-		l.judgeQueue(c.After, queued.Why)
+		l.judgeQueue(c.After, queued.Why.By)
 	}
 }
 
 // judgeQueue checks that a session does not wait for a limit of another provider.
-func (l *life) judgeQueue(s resume.Session, why string) {
+func (l *life) judgeQueue(s resume.Session, behind string) {
 	for other := range l.engine.book.all() {
 		key := other.Key
-		if other.Provider != s.Provider && strings.Contains(why, "session "+key.ID) {
+		if other.Provider != s.Provider && strings.Contains(behind, "session "+key.ID) {
 			l.never("%s waits for a session of another provider", s.Key.ID)
 		}
 	}
@@ -141,7 +141,7 @@ func (l *life) judgeBegin(c resume.Change) {
 		l.never("a resume of a paused session began")
 	case rules.NextAllowed != nil && rules.NextAllowed(c.At).After(c.At):
 		l.never("a resume began outside of the hours")
-	case rules.Excluded(s.Cwd) != "":
+	case rules.Excludes(s.Cwd):
 		l.never("a resume began in an excluded directory")
 	case l.engine.running > max(1, rules.MaxConcurrent):
 		l.never("%d resumes at a time, where %d are allowed", l.engine.running, rules.MaxConcurrent)
@@ -261,13 +261,13 @@ func (l *life) act(ctx context.Context, s resume.Session) {
 	if err != nil || now.Run == nil || now.Run.Mark != mark {
 		return
 	}
-	if why, err := l.engine.Superseded(ctx, s.Key); err != nil || why != "" {
-		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Why: why, Then: resume.Park})
+	if why, err := l.engine.Superseded(ctx, s.Key); err != nil || why.Kind != "" {
+		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Known: why, Then: resume.Park})
 		return
 	}
-	if why := now.Overdue(time.Now()); why != "" {
+	if why := now.Overdue(); why.Kind != "" {
 		l.ask(now)
-		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Why: why, Then: resume.Park})
+		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Known: why, Then: resume.Park})
 		return
 	}
 	if l.owned(p) {

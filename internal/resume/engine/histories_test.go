@@ -15,6 +15,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // machine is a simulated machine on which several sessions of one home use two providers. Its daemon is
@@ -429,7 +430,7 @@ func (m *machine) settle() {
 			continue
 		}
 		if stop := m.place(s.Key).lastStop(len(m.place(s.Key).transcript)); s.State != resume.Watching {
-			m.never("%s: an interruption (line %d) was forgotten in state %s: %s", s.Key.ID, stop, s.State, s.Reason)
+			m.never("%s: an interruption (line %d) was forgotten in state %s: %s", s.Key.ID, stop, s.State, sentence.Of(*s))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 func TestALimitThatIsOverBeforeItsReset(t *testing.T) {
@@ -34,8 +35,8 @@ func TestALimitThatIsOverBeforeItsReset(t *testing.T) {
 		time.Sleep(time.Second)
 		model("proof", "opus")
 		same := w.session("same")
-		require.Contains(t, same.Reason, "its limit was over before the reset at")
-		require.Contains(t, same.Reason, "session proof of the same account works again")
+		require.Contains(t, sentence.Of(same), "its limit was over before the reset at")
+		require.Contains(t, sentence.Of(same), "session proof of the same account works again")
 		require.WithinDuration(t, time.Now().Add(time.Minute), same.NextAt, time.Second, "with the margin")
 		require.True(t, reset.Equal(same.Limit.Reset.At), "what was stated stays")
 		for _, id := range []string{"other", "later", "provider"} {
@@ -85,7 +86,7 @@ func TestAResetThatMovedEarlierCountsForTheOthers(t *testing.T) {
 				w.seeOf("", "told", limitedUntil(time.Now(), limit.UsageLimit, earlier))
 				other := w.session("other")
 				require.True(t, earlier.Equal(other.Limit.Reset.At))
-				require.Contains(t, other.Reason, "its limit resets before "+reset.UTC().Format(time.RFC3339))
+				require.Contains(t, sentence.Of(other), "its limit resets before "+reset.UTC().Format(time.RFC3339))
 				require.False(t, other.NextAt.Before(earlier))
 				require.True(t, other.NextAt.Before(reset))
 				w.stop()

@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // crowdMember is the first observation of one of many sessions.
@@ -83,7 +84,7 @@ func TestAStepAndALookTakeAMomentWithTenThousandSessions(t *testing.T) {
 			measure("the accounts", func() error { _, err := w.Accounts(ctx); return err })
 			measure("the figures", func() error { _, err := w.Tallies(ctx); return err })
 			measure("a wait that is over", func() error { time.Sleep(20 * time.Minute); return nil })
-			require.Len(t, w.started(), 2+round, w.session(id).Reason)
+			require.Len(t, w.started(), 2+round, sentence.Of(w.session(id)))
 			measure("the next limit", see(limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(10*time.Hour))))
 			measure("a recovery", see(resume.Progressed{At: time.Now()}))
 		}

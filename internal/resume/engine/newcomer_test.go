@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 func (w *world) seeIn(dir, id string, sight resume.Observation) {
@@ -25,7 +26,7 @@ func waits(context.Context, *world, resume.Session) {}
 func (w *world) superseded(id string) string {
 	why, err := w.Superseded(w.t.Context(), resume.Key{Agent: "bot", ID: id})
 	require.NoError(w.t, err)
-	return why
+	return sentence.Why(resume.Session{Key: resume.Key{Agent: "bot", ID: id}}, why)
 }
 
 // restarted is a world that loads what the other one has stored of a session.

@@ -16,6 +16,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // refusedUntil is a provider that is overloaded until then.
@@ -56,8 +57,8 @@ func TestAnOutageIsRiddenOutForHalfADay(t *testing.T) {
 		}
 		require.Len(t, told, 1, "a person is told once")
 		require.Equal(t, 5, told[0].Tries(), "when anything else would have given up")
-		require.Equal(t, "provider overloaded, still tried after 5 resumes, until 2000-01-01T12:00:00Z: try later", told[0].Reason)
-		require.Contains(t, s.Reason, "gave up after")
+		require.Equal(t, "provider overloaded, still tried after 5 resumes, until 2000-01-01T12:00:00Z: try later", sentence.Of(told[0]))
+		require.Contains(t, sentence.Of(s), "gave up after")
 	})
 }
 
@@ -94,7 +95,7 @@ func TestHowLongAnOutageIsRiddenOut(t *testing.T) {
 				w := newWorld(t, rules, refusedUntil(time.Now().Add(hours(3))))
 				w.see("a", limited(time.Now(), limit.Overloaded))
 				c.happens(w)
-				require.Equal(t, c.want, w.session("a").State, w.session("a").Reason)
+				require.Equal(t, c.want, w.session("a").State, sentence.Of(w.session("a")))
 				w.stop()
 			})
 		})

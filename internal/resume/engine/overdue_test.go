@@ -11,12 +11,13 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // asks sends a resume unless a person must be asked first, as the deliverer does.
 func asks(ctx context.Context, w *world, s resume.Session) {
-	if why := s.Overdue(time.Now()); why != "" {
-		_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Why: why, Then: resume.Park})
+	if why := s.Overdue(); why.Kind != "" {
+		_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Known: why, Then: resume.Park})
 		return
 	}
 	works(ctx, w, s)
@@ -43,21 +44,21 @@ func TestAWaitThatPassedLongAgoIsAskedAbout(t *testing.T) {
 		reason  string
 	}{
 		"nobody was there for three days": {
-			away: 3 * day, want: resume.Parked, reason: "its reset was 2 days ago, and resumed was not running (resume.overdue): `resumed retry a` continues it",
+			away: 3 * day, want: resume.Parked, reason: "its reset was at 2000-01-01T01:01:00Z, and resumed was not running (resume.overdue): `resumed retry a` continues it",
 		},
 		"nobody was there for a night":      {away: 12 * hour, want: resume.Resuming},
 		"the reset is still to come":        {happens: func(w *world) { w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*hour))) }, away: 3 * day, want: resume.Waiting},
 		"nobody is to be asked":             {rules: &never, away: 3 * day, want: resume.Resuming},
 		"a person has wanted it before":     {happens: func(w *world) { w.order("a", resume.Pause{}); w.order("a", resume.Retry{}) }, away: 3 * day, after: func(w *world) { w.order("a", resume.Unpause{}) }, want: resume.Resuming},
 		"it waited for its turn meanwhile":  {happens: func(w *world) { w.order("a", resume.Pause{}); time.Sleep(3 * day) }, away: hour, after: func(w *world) { w.order("a", resume.Unpause{}) }, want: resume.Resuming},
-		"it waited, and nobody was there":   {happens: func(w *world) { w.order("a", resume.Pause{}); time.Sleep(3 * day) }, away: 2 * day, after: func(w *world) { w.order("a", resume.Unpause{}) }, want: resume.Parked, reason: "its reset was 4 days ago"},
+		"it waited, and nobody was there":   {happens: func(w *world) { w.order("a", resume.Pause{}); time.Sleep(3 * day) }, away: 2 * day, after: func(w *world) { w.order("a", resume.Unpause{}) }, want: resume.Parked, reason: "its reset was at "},
 		"nobody noted that one was there":   {happens: func(w *world) { w.order("a", resume.Pause{}); time.Sleep(3 * day) }, away: hour, noted: 2 * day, after: func(w *world) { w.order("a", resume.Unpause{}) }, want: resume.Parked},
 		"its hours begin later":             {rules: &hours, away: 59 * hour, after: func(*world) { time.Sleep(14 * hour) }, want: resume.Parked, reason: "its reset was"},
-		"it was about to be sent":           {happens: func(*world) { time.Sleep(hour + time.Minute) }, away: 3 * day, after: func(w *world) { w.order("a", resume.Lost{Mark: "1"}) }, want: resume.Parked, reason: "its reset was 3 days ago"},
-		"without a reset it was to be sent": {happens: func(w *world) { w.see("a", limited(time.Now(), limit.UsageLimit)) }, away: 3 * day, want: resume.Parked, reason: "it was to be resumed 3 days ago"},
+		"it was about to be sent":           {happens: func(*world) { time.Sleep(hour + time.Minute) }, away: 3 * day, after: func(w *world) { w.order("a", resume.Lost{Mark: "1"}) }, want: resume.Parked, reason: "its reset was at "},
+		"without a reset it was to be sent": {happens: func(w *world) { w.see("a", limited(time.Now(), limit.UsageLimit)) }, away: 3 * day, want: resume.Parked, reason: "it was to be resumed at "},
 		"it was stopped while nobody was there": {
 			happens: func(w *world) { w.see("a", resume.Progressed{At: time.Now()}) }, away: 3 * day,
-			after: func(w *world) { w.see("a", limited(time.Now().Add(-2*day), limit.Overloaded)) }, want: resume.Parked, reason: "it was to be resumed 2 days ago",
+			after: func(w *world) { w.see("a", limited(time.Now().Add(-2*day), limit.Overloaded)) }, want: resume.Parked, reason: "it was to be resumed at ",
 		},
 		"it has gone on meanwhile": {
 			away: 3 * day, after: func(w *world) { w.see("a", resume.Progressed{At: time.Now().Add(-day)}) }, want: resume.Watching,
@@ -99,8 +100,8 @@ func TestAWaitThatPassedLongAgoIsAskedAbout(t *testing.T) {
 				}
 				time.Sleep(2 * hour)
 				s := w.session("a")
-				require.Equal(t, c.want, s.State, s.Reason)
-				require.Contains(t, s.Reason, c.reason)
+				require.Equal(t, c.want, s.State, sentence.Of(s))
+				require.Contains(t, sentence.Of(s), c.reason)
 				if s.State == resume.Parked {
 					w.order("a", resume.Retry{})
 					time.Sleep(2 * time.Minute)
@@ -136,7 +137,7 @@ func TestAMachineThatSleptForDaysAsksAboutWhatPassedMeanwhile(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.NoError(t, w.SetPaused(t.Context(), false))
 			time.Sleep(time.Hour)
-			require.Equal(t, want, w.session("a").State, w.session("a").Reason)
+			require.Equal(t, want, w.session("a").State, sentence.Of(w.session("a")))
 			w.stop()
 		})
 	}

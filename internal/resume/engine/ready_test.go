@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // Sessions that wait behind one that tries get their reason once: a thousand that give up one after the
@@ -46,7 +47,7 @@ func TestWaitingForOthersIsOneStepHoweverManyGoFirst(t *testing.T) {
 		now, err := e.Sessions(ctx)
 		require.NoError(t, err)
 		for _, s := range now {
-			require.Equal(t, resume.GaveUp, s.State, s.Reason)
+			require.Equal(t, resume.GaveUp, s.State, sentence.Of(*s))
 		}
 		require.Less(t, steps, 10*sessions)
 		stop()

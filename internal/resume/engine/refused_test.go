@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // refusing takes three seconds and is refused.
@@ -57,7 +58,7 @@ func TestARefusalOfTheAccountHoldsTheOthersBack(t *testing.T) {
 				require.Len(t, w.started(), c.starts)
 				for n := range sessions {
 					s := w.session(fmt.Sprint(n))
-					require.Equal(t, resume.Parked, s.State, s.Reason)
+					require.Equal(t, resume.Parked, s.State, sentence.Of(s))
 					require.Equal(t, c.refused, s.Limit.Class)
 				}
 				w.stop()

@@ -15,6 +15,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // The reasons of a session that people read, in each situation of a night. A reader who does not know
@@ -52,23 +53,23 @@ func TestWhatPeopleReadInANight(t *testing.T) {
 	cold.now = cold.NextAt
 
 	all := map[string]string{
-		"a usage limit":                             plain(usage).Reason,
-		"an outage":                                 with(rides, outage).Reason,
-		"an outage that lasts, told once":           tried(with(rides, outage), 3).Reason,
-		"a resume that failed by itself":            boom.Reason,
-		"no more tries":                             tried(plain(limited(noon, limit.RateLimit)), 5).Reason,
-		"a resume that would read too much, parked": cold.do(resume.Due{Mark: "m1"}).Reason,
-		"a resume that will read much, told":        with(func(r *resume.Rules) { r.MaxColdTokens, r.OnCold = 100_000, resume.TellCold }, usage, large).Reason,
-		"closed by its user, and left":              with(func(r *resume.Rules) { r.Closed = resume.LeaveClosed }, usage, held, resume.Released{Closed: true}).Reason,
-		"closed by its user, and continued":         plain(usage, held, resume.Released{Closed: true}).Reason,
-		"the last of the week":                      with(func(r *resume.Rules) { r.WeeklyReserve = 10 }, usage, resume.Learned{Usage: &resume.Usage{At: noon, WeekUsed: 93, WeekResetsAt: noon.Add(50 * time.Hour)}}).Reason,
-		"a person went on elsewhere":                plain(usage, resume.Superseded{By: resume.Key{Agent: "claude-code", ID: "77aa"}}).Reason,
-		"a reset that is too far away":              plain(limitedUntil(noon, limit.UsageLimit, noon.Add(900*time.Hour))).Reason,
-		"asked for by a person":                     plain(usage, resume.Retry{}).Reason,
-		"cancelled by a person":                     plain(usage, resume.Forget{}).Reason,
-		"stopped by a person":                       plain(usage, resume.Cancelled{}).Reason,
-		"it went on by itself":                      plain(usage, resume.Progressed{At: noon.Add(time.Minute)}).Reason,
-		"it works again":                            plain(usage).resume().after(time.Minute).do(resume.Progressed{At: noon.Add(2 * time.Hour)}).Reason,
+		"a usage limit":                             sentence.Of(plain(usage).Session),
+		"an outage":                                 sentence.Of(with(rides, outage).Session),
+		"an outage that lasts, told once":           sentence.Of(tried(with(rides, outage), 3).Session),
+		"a resume that failed by itself":            sentence.Of(boom.Session),
+		"no more tries":                             sentence.Of(tried(plain(limited(noon, limit.RateLimit)), 5).Session),
+		"a resume that would read too much, parked": sentence.Of(cold.do(resume.Due{Mark: "m1"}).Session),
+		"a resume that will read much, told":        sentence.Of(with(func(r *resume.Rules) { r.MaxColdTokens, r.OnCold = 100_000, resume.TellCold }, usage, large).Session),
+		"closed by its user, and left":              sentence.Of(with(func(r *resume.Rules) { r.Closed = resume.LeaveClosed }, usage, held, resume.Released{Closed: true}).Session),
+		"closed by its user, and continued":         sentence.Of(plain(usage, held, resume.Released{Closed: true}).Session),
+		"the last of the week":                      sentence.Of(with(func(r *resume.Rules) { r.WeeklyReserve = 10 }, usage, resume.Learned{Usage: &resume.Usage{At: noon, WeekUsed: 93, WeekResetsAt: noon.Add(50 * time.Hour)}}).Session),
+		"a person went on elsewhere":                sentence.Of(plain(usage, resume.Superseded{By: resume.Key{Agent: "claude-code", ID: "77aa"}}).Session),
+		"a reset that is too far away":              sentence.Of(plain(limitedUntil(noon, limit.UsageLimit, noon.Add(900*time.Hour))).Session),
+		"asked for by a person":                     sentence.Of(plain(usage, resume.Retry{}).Session),
+		"cancelled by a person":                     sentence.Of(plain(usage, resume.Forget{}).Session),
+		"stopped by a person":                       sentence.Of(plain(usage, resume.Cancelled{}).Session),
+		"it went on by itself":                      sentence.Of(plain(usage, resume.Progressed{At: noon.Add(time.Minute)}).Session),
+		"it works again":                            sentence.Of(plain(usage).resume().after(time.Minute).do(resume.Progressed{At: noon.Add(2 * time.Hour)}).Session),
 	}
 	maps.Copy(all, heldBackSentences(t))
 	var text strings.Builder
@@ -111,7 +112,7 @@ func heldBackSentences(t *testing.T) map[string]string {
 			}
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
-			all[name] = w.session("waits").Reason
+			all[name] = sentence.Of(w.session("waits"))
 			w.stop()
 		})
 	}

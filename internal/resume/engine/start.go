@@ -167,7 +167,7 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 		s.Provider = e.usualProvider(s.Account)
 	}
 	why, until := e.heldBack(s, now)
-	if why == "" {
+	if why.Kind == "" {
 		if other, ok := e.successor(s); ok {
 			e.apply(ctx, s, s, resume.Superseded{By: other}, now)
 		} else {
@@ -181,7 +181,7 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 	if s.Blocked != nil && s.Reason == why {
 		return !e.account(s.AccountKey()).involves(key)
 	}
-	if why == resume.OneByOne {
+	if why.Kind == resume.WhyOneByOne {
 		until = time.Time{} // at that time only one of them may start
 	}
 	s = e.apply(ctx, s, s, resume.HeldBack{Why: why, Until: until}, now)
@@ -191,37 +191,38 @@ func (e *Engine) look(ctx context.Context, key resume.Key, now time.Time) (still
 }
 
 // heldBack says why a session that is due may not start now, and until when; zero: not known.
-func (e *Engine) heldBack(s resume.Session, now time.Time) (why string, until time.Time) {
+func (e *Engine) heldBack(s resume.Session, now time.Time) (why resume.Reason, until time.Time) {
 	rules := e.opts.Rules
 	if e.opts.Paused {
-		return "due, but resumed is paused", time.Time{}
+		return resume.Because(resume.WhyPaused), time.Time{}
 	}
 	if rules.NextAllowed != nil {
 		if at := rules.NextAllowed(now); at.After(now) {
-			return "due, but outside resume.hours", at
+			return resume.Because(resume.WhyHours), at
 		}
 	}
-	if why, until := e.behind(s, now); why != "" {
+	if why, until := e.behind(s, now); why.Kind != "" {
 		return why, until
 	}
 	account := e.account(s.AccountKey())
 	if at := account.windows.bar(now.Add(-rules.Margin), account.movedAt); s.SharedLimit().HoldsBack(at, now) {
-		return "due, but limited until " + at.UTC().Format(time.RFC3339) + ", as another session of its account was told",
-			at.Add(rules.Margin)
+		return resume.Reason{Kind: resume.WhyAccountLimited, At: at.UTC().Round(0)}, at.Add(rules.Margin)
 	}
-	if why, until := rules.ReservedBy(account.usage, s, now); why != "" {
-		return "due, but " + why, until // as was stated to another session of the account
+	if why, until := rules.ReservedBy(account.usage, s, now); why.Kind != "" {
+		return why, until // as was stated to another session of the account
 	}
-	if why, until := account.gate(s.Key, rules, now); why != "" {
-		return why, until
+	if until := account.gate(s.Key, rules, now); !until.IsZero() {
+		return resume.Because(resume.WhyOneByOne), until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
-		return "due, but resume.max_concurrent resumes run already", time.Time{}
+		return resume.Because(resume.WhyMaxConcurrent), time.Time{}
 	}
 	if e.opts.Gate != nil {
-		return e.opts.Gate(s, now)
+		if why, until := e.opts.Gate(s, now); why != "" {
+			return resume.Reason{Kind: resume.WhyFleet, Text: why}, until
+		}
 	}
-	return "", time.Time{}
+	return resume.Reason{}, time.Time{}
 }
 
 // noteNewcomers stores in stopped sessions which newcomer continued in their directory. The newcomer itself is
@@ -282,9 +283,9 @@ func (e *Engine) successor(s resume.Session) (resume.Key, bool) {
 	return other.Key, ok && e.opts.Rules.Replaces(s.Key.Agent, other.Kind)
 }
 
-// Superseded says that a person has continued in the same directory with another session, or "".
-func (e *Engine) Superseded(ctx context.Context, key resume.Key) (string, error) {
-	return ask(ctx, e, func(context.Context) (string, error) {
+// Superseded returns that a person has continued in the same directory with another session; zero: they have not.
+func (e *Engine) Superseded(ctx context.Context, key resume.Key) (resume.Reason, error) {
+	return ask(ctx, e, func(context.Context) (resume.Reason, error) {
 		s, _ := e.book.get(key)
 		other, ok := e.successor(s)
 		if n := s.Newcomer; !ok && n != nil && s.RetryAskedAt.IsZero() && e.opts.Rules.Replaces(key.Agent, n.Kind) {
@@ -293,9 +294,9 @@ func (e *Engine) Superseded(ctx context.Context, key resume.Key) (string, error)
 			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && !e.interrupted(n.Key)
 		}
 		if !ok {
-			return "", nil
+			return resume.Reason{}, nil
 		}
-		return s.SupersededBy(other), nil
+		return resume.Reason{Kind: resume.WhySuperseded, By: other.ID}, nil
 	})
 }
 

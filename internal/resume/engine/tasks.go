@@ -113,21 +113,21 @@ func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) error {
 
 // behind says why a session waits for another one: it is a task that is to start after that, or the
 // command that started it still runs.
-func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
+func (e *Engine) behind(s resume.Session, now time.Time) (why resume.Reason, until time.Time) {
 	for key := range e.tasks {
 		if t := e.book.sessions[key]; t != nil && t.Run != nil && t.Key != s.Key && t.MayHaveStarted(s) {
-			return "due, but the command that started it still runs", time.Time{}
+			return resume.Because(resume.WhyCommandRuns), time.Time{}
 		}
 	}
 	if !s.Pending() || s.Task.Behind == (resume.Key{}) || !s.RetryAskedAt.IsZero() {
-		return "", time.Time{}
+		return resume.Reason{}, time.Time{}
 	}
 	return e.atWork(s.Task.Behind, now)
 }
 
-// atWork says why a session is not done with its prompt, or "". A session that is not known any longer
+// atWork returns that a session is not done with its prompt; zero: it is. A session that is not known any longer
 // is done.
-func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.Time) {
+func (e *Engine) atWork(key resume.Key, now time.Time) (why resume.Reason, until time.Time) {
 	s, known := e.book.get(key)
 	what := "session " + resume.Typed(key, s.Name)
 	if s.IsPlaceholder() {
@@ -135,18 +135,18 @@ func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.T
 	}
 	switch {
 	case !known:
-		return "", time.Time{}
+		return resume.Reason{}, time.Time{}
 	case s.NeedsPerson():
-		return "due, but " + what + " comes first, and that needs you", time.Time{}
+		return resume.Reason{Kind: resume.WhyBehindYou, By: what}, time.Time{}
 	case s.Interrupted() || s.Run != nil:
-		return "due, but " + what + " comes first", time.Time{}
+		return resume.Reason{Kind: resume.WhyBehind, By: what}, time.Time{}
 	case s.IsPlaceholder():
 		return e.atWork(resume.Key{Agent: s.Key.Agent, ID: s.Task.Session}, now)
 	}
 	if rests := s.QuietSince().Add(e.opts.Rules.Settle); rests.After(now) {
-		return "due, but " + what + " comes first: it has only just moved (resume.settle)", rests
+		return resume.Reason{Kind: resume.WhyBehindMoving, By: what}, rests
 	}
-	return "", time.Time{}
+	return resume.Reason{}, time.Time{}
 }
 
 // usualProvider returns the provider that answers for an account, judged by its sessions: the provider

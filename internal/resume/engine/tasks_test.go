@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 	"resumed/internal/resume/view"
 )
 
@@ -83,7 +84,7 @@ func TestATaskWaitsForTheLimitOfItsAccount(t *testing.T) {
 		w.enqueue(task("a"))
 		time.Sleep(time.Hour)
 		require.Empty(t, w.started())
-		require.Contains(t, w.session("a").Reason, "limited until")
+		require.Contains(t, sentence.Of(w.session("a")), "limited until")
 		require.Equal(t, stopped.Reset.At.Add(rules.Margin).UTC(), *view.OfTask(w.session("a")).NextAt, "a person is told when it begins")
 		time.Sleep(2 * time.Hour)
 		require.Len(t, w.started(), 2)
@@ -117,7 +118,7 @@ func TestATaskThatComesToNothingIsToldAndNotBegunAgain(t *testing.T) {
 		s := w.session("a")
 		require.Equal(t, resume.Parked, s.State)
 		require.Equal(t, resume.TaskFailed, s.TaskState())
-		require.Contains(t, s.Reason, "exit status 1")
+		require.Contains(t, sentence.Of(s), "exit status 1")
 		require.Len(t, w.started(), 1)
 		_, err := w.Apply(t.Context(), s.Key, resume.Retry{})
 		require.NoError(t, err)
@@ -156,7 +157,7 @@ func TestATaskBecomesAnotherSession(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		require.Equal(t, "real", w.session("a").Task.Session)
 		require.True(t, w.session("a").IsPlaceholder())
-		require.Contains(t, w.session("real").Reason, "the command that started it still runs")
+		require.Contains(t, sentence.Of(w.session("real")), "the command that started it still runs")
 		require.Len(t, w.started(), 1)
 		time.Sleep(time.Hour)
 		require.Greater(t, len(w.started()), 1)
@@ -238,7 +239,7 @@ func TestATaskIsKeptOverARestart(t *testing.T) {
 		_, err := w.Apply(t.Context(), s.Key, resume.Lost{Mark: "m"})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		require.Len(t, w.started(), 1, fmt.Sprint(w.session("a").Reason))
+		require.Len(t, w.started(), 1, fmt.Sprint(sentence.Of(w.session("a"))))
 		require.Equal(t, resume.TaskStarted, w.session("a").TaskState())
 		w.stop()
 	})
@@ -262,7 +263,7 @@ func TestATaskThatIsCancelledKeepsNobodyOfItsAccountWaiting(t *testing.T) {
 		_, err = w.Session(t.Context(), key)
 		require.ErrorIs(t, err, resume.ErrNoSession)
 		time.Sleep(time.Hour)
-		require.Greater(t, len(w.started()), 1, "the next one tries: %s", w.session("x").Reason)
+		require.Greater(t, len(w.started()), 1, "the next one tries: %s", sentence.Of(w.session("x")))
 		w.stop()
 	})
 }

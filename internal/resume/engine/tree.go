@@ -88,7 +88,7 @@ type queued struct {
 // start.
 type holdup struct {
 	account resume.AccountKey
-	why     string
+	why     resume.Reason
 	heed    resume.SharedLimit
 }
 

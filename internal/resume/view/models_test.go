@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 func TestItIsSaidWhichModelASessionGoesOnWith(t *testing.T) {
@@ -38,7 +39,7 @@ func TestItIsSaidWhichModelASessionGoesOnWith(t *testing.T) {
 			require.Equal(t, c.models, s.Attempts[0].Models)
 			before := s
 			s = s.Next(resume.Progressed{At: now, Model: c.spoke}, resume.Rules{}, now, 0)
-			require.Equal(t, c.reason, s.Reason)
+			require.Equal(t, c.reason, sentence.Of(s))
 			seen := Of(s, 0)
 			require.Equal(t, c.model, seen.Past[0].Model)
 			require.Equal(t, c.models.Fallback, seen.Past[0].Fallback)

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/sentence"
 )
 
 // Session is a session as other programs see it, in status and in notices. Its JSON is stable: fields
@@ -27,6 +28,7 @@ type Session struct {
 	Cancelled  bool              `json:"cancelled,omitempty"` // a person cancelled its interruption, and a retry undoes that
 	Class      limit.Class       `json:"class"`
 	Reason     string            `json:"reason"`
+	Why        resume.Why        `json:"reason_kind"`
 	Text       string            `json:"text,omitempty"`       // what stopped it, in the agent's words
 	LimitedAt  *time.Time        `json:"limited_at"`           // when it was last stopped; times are UTC; nil is null
 	StoppedAt  *time.Time        `json:"stopped_at,omitempty"` // when its interruption began, if it has one
@@ -135,7 +137,8 @@ func Of(s resume.Session, maxRetries int) Session {
 		Paused:     s.Paused,
 		Cancelled:  s.Undo != nil,
 		Class:      s.Limit.Class,
-		Reason:     s.Reason,
+		Reason:     sentence.Of(s),
+		Why:        s.Reason.Kind,
 		Text:       s.LimitText,
 		LimitedAt:  viewTime(s.LimitedAt),
 		StoppedAt:  viewTime(s.InterruptedAt),
@@ -149,7 +152,7 @@ func Of(s resume.Session, maxRetries int) Session {
 		Windows:    s.Windows,
 		Program:    s.Program().Path,
 		Started:    start(s),
-		Carried:    NotRepeated{LeftOut: append([]string{}, s.LeftOut...)},
+		Carried:    NotRepeated{LeftOut: append([]string{}, s.NotRepeated...)},
 		BornAt:     viewTime(s.BornAt),
 		FoundAt:    viewTime(s.FoundAt),
 		Unreached:  s.Unreached,
@@ -308,7 +311,7 @@ func OfTask(s resume.Session) Task {
 	v := Task{
 		N: s.Task.N, ID: s.Key.ID, Agent: s.Key.Agent, Account: s.Account, Dir: s.Cwd,
 		Prompt: s.Task.Prompt, Model: s.Task.Model, Mode: s.Task.Mode, After: s.Task.After,
-		State: s.TaskState(), Paused: s.Paused, Reason: s.Reason,
+		State: s.TaskState(), Paused: s.Paused, Reason: sentence.Of(s),
 		AddedAt: viewTime(s.Task.AddedAt), BegunAt: viewTime(s.Task.BegunAt),
 	}
 	if s.Pending() {

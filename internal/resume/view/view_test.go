@@ -30,7 +30,7 @@ func TestViewIsThePromisedJSON(t *testing.T) {
 			Transcript: "/t/4f2a9c1e.jsonl",
 			State:      resume.GaveUp,
 			Paused:     true,
-			Reason:     "gave up after 2 resumes without progress",
+			Reason:     resume.Reason{Kind: resume.WhyGaveUp, N: 2},
 			LimitedAt:  at,
 			Windows:    1,
 			Interruption: resume.Interruption{

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"resumed/internal/backoff"
 	"resumed/internal/config"
@@ -233,6 +235,20 @@ func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	p.Lines("", "       █ fixed   ▒ random, this time   ░ random, at most")
 }
 
+const aDuration = "a duration with a unit, such as 30s or 5m"
+
+// durationVar adds a flag with a duration as the configuration has them.
+func durationVar(flags *pflag.FlagSet, d *time.Duration, name, usage string) {
+	flags.Func(name, usage, func(text string) error {
+		given, err := config.ParseDuration(text)
+		if err != nil || given <= 0 {
+			return errors.New("must be " + aDuration)
+		}
+		*d = given
+		return nil
+	})
+}
+
 type policyKey struct {
 	flag, usage string
 	want        string             // what the value must be
@@ -240,7 +256,7 @@ type policyKey struct {
 }
 
 func policyKeys(p *backoff.Policy) []policyKey {
-	const duration, number, choice = "a duration with a unit, such as 30s or 5m", "a whole number", "true or false"
+	const duration, number, choice = aDuration, "a whole number", "true or false"
 	fraction := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 	return []policyKey{
 		{"strategy", "fixed | linear | exponential", "", into(&p.Strategy, func(s string) (backoff.Strategy, error) { return backoff.Strategy(s), nil })},

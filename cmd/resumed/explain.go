@@ -251,7 +251,7 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 	reader := limit.Reader{At: at}
 	if e.zone != "" {
 		if reader.Zone, err = time.LoadLocation(e.zone); err != nil {
-			return usageError(fmt.Errorf("--tz %q: want a zone such as Europe/Berlin", e.zone))
+			return usageError(fmt.Errorf("--tz %q: must be a zone such as Europe/Berlin", e.zone))
 		}
 	}
 	_, cfg, err := c.explainer(e.agent)
@@ -319,7 +319,7 @@ func readTime(flag, value string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, value)
 	if err != nil {
-		return time.Time{}, usageError(fmt.Errorf("%s %q: want a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339)))
+		return time.Time{}, usageError(fmt.Errorf("%s %q: must be a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339)))
 	}
 	return t, nil
 }

@@ -35,13 +35,12 @@ func (c *cli) fleetCommand() *cobra.Command {
 	}
 	name := ""
 	join := &cobra.Command{
-		Use:   "join LINE",
+		Use:   "join LINE…",
 		Short: "Join a fleet with the line that `hub init` printed",
 		Long: "Makes a key for this machine, asks the hub for access and writes [fleet] to the configuration.\n" +
 			"A running daemon uses it at once. You can run it again to change something.\n\n" +
 			"The line is a secret. If it is -, the line is read from standard input, so that it is neither in the\nhistory of your shell nor in the list of processes.",
 		Example: "  resumed fleet join -\n  ssh hub resumed hub init | resumed fleet join --name laptop -",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			line := strings.Join(args, " ")
 			if line == "-" {

@@ -13,7 +13,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
-	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -33,10 +32,12 @@ type chosen struct {
 func (ch *chosen) flags(cmd *cobra.Command, all string) {
 	cmd.Flags().BoolVar(&ch.all, "all", false, all)
 	cmd.Flags().Func("class", "all sessions that a limit of this `CLASS` stopped, such as auth", func(name string) error {
-		_, err := limit.ParseClass(name) // an empty one is no class, and not all of them
-		ch.class = name
-		return err
+		if ch.class = name; !slices.Contains(classNames(), name) { // an empty one is no class, and not all of them
+			return errors.New("must be one of " + strings.Join(classNames(), ", "))
+		}
+		return nil
 	})
+	complete(cmd, "class", classNames()...)
 	cmd.MarkFlagsMutuallyExclusive("all", "class")
 }
 
@@ -44,9 +45,8 @@ func (c *cli) retryCommand() *cobra.Command {
 	var ch chosen
 	ownKey, useReset, yes, now := false, false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:        "retry [SESSION…]",
-		SuggestFor: []string{"resume", "continue"},
-		Short:      "Resume sessions now, with all tries available again",
+		Use:   "retry [SESSION…]",
+		Short: "Resume sessions now, with all tries available again",
 		Long: "Resumes interrupted sessions without waiting. Safety checks still apply: a session that is open in a running process, or whose directory is gone, is not resumed. If the provider named a time and that is not over, retry asks first, or needs --now.\n\n" +
 			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
 			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.\n\n" +
@@ -83,11 +83,10 @@ func (c *cli) cancelCommand() *cobra.Command {
 	var ch chosen
 	stop, yes := false, false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:        "cancel [SESSION…]",
-		SuggestFor: []string{"stop"},
-		Short:      "Do not continue sessions after this limit",
-		Long:       "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop. On a terminal it asks before it cancels several sessions.\n\nUntil a session works again or meets its next limit, resumed retry SESSION undoes this.",
-		Example:    "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --class auth\n  resumed cancel --all",
+		Use:     "cancel [SESSION…]",
+		Short:   "Do not continue sessions after this limit",
+		Long:    "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop. On a terminal it asks before it cancels several sessions.\n\nUntil a session works again or meets its next limit, resumed retry SESSION undoes this.",
+		Example: "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --class auth\n  resumed cancel --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ch.names, ch.ask = args, !yes
 			if stop {
@@ -104,11 +103,10 @@ func (c *cli) cancelCommand() *cobra.Command {
 
 func (c *cli) pauseCommand() *cobra.Command {
 	return c.pausing(true, &cobra.Command{
-		Use:        "pause [SESSION…]",
-		SuggestFor: []string{"stop"},
-		Short:      "Start nothing until you unpause",
-		Long:       "While paused, nothing is started, for these sessions or for all. Waits continue; sessions whose wait ended meanwhile start after unpause. A pause survives a restart.",
-		Example:    "  resumed pause\n  resumed pause 4f2a b17c\n  resumed pause --class usage_limit",
+		Use:     "pause [SESSION…]",
+		Short:   "Start nothing until you unpause",
+		Long:    "While paused, nothing is started, for these sessions or for all. Waits continue; sessions whose wait ended meanwhile start after unpause. A pause survives a restart.",
+		Example: "  resumed pause\n  resumed pause 4f2a b17c\n  resumed pause --class usage_limit",
 	})
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -62,14 +61,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 func (c *cli) report(err error) int {
 	code, try := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
-	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
 	_, badUsage := errors.AsType[commandline.UsageError](err)
 	status, ended := errors.AsType[exitStatus](err)
 	switch {
 	case ended:
 		code = status.code
-	case unknownCommand:
-		code, try = exitUsage, unknown.Try
 	case badUsage:
 		code, try = exitUsage, c.command+" --help"
 	case badConfig:
@@ -91,7 +87,7 @@ func (c *cli) report(err error) int {
 	case errors.Is(err, control.ErrNoSession):
 		code, try = exitNoSession, "resumed status --all"
 	}
-	commandline.Report(c.err, err, cmp.Or(hint.Of(err), try))
+	commandline.Report(c.err, err, try)
 	return code
 }
 
@@ -130,7 +126,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetHelpCommandGroupID("More")
 	root.SetCompletionCommandGroupID("More")
 	root.AddCommand(c.hookCommand(), c.demoAgentCommand(), c.keepCommand(), c.leadShellCommand()) // called by programs
-	commandline.Prepare(root)
+	commandline.Prepare(root, meant())
 	c.addCompletion(root)
 	return root
 }

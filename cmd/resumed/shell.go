@@ -75,7 +75,6 @@ func (c *cli) leadShellCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                leadShell + " PROGRAM NAME [ARG…]",
 		Hidden:             true,
-		Args:               cobra.MinimumNArgs(2),
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			code, err := shell.Lead(args[0], args[1:])

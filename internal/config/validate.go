@@ -111,6 +111,7 @@ func (f Fleet) validate(found *problems) {
 	if f.URL == "" {
 		for key, value := range map[string]string{"credentials_file": f.CredentialsFile, "ca_file": f.CAFile, "name": f.Name} {
 			found.check(value == "", "fleet."+key, nil, "has no effect without url")
+			found.follow("fleet."+key, "fleet.url")
 		}
 		return
 	}
@@ -180,6 +181,7 @@ func (ps *problems) oneOfTwo(key, name string, given, inFile bool) bool {
 		ps.add(key+"."+name+"_file", nil, "must not be set beside %s", name)
 	case !given && !inFile:
 		ps.add(key+"."+name, nil, "must be set, here or by %s_file", name)
+		ps.follow(key+"."+name, key+"."+name+"_file")
 	default:
 		return true
 	}
@@ -235,6 +237,9 @@ func (ps *problems) policy(key string, p backoff.Policy, inherited []backoff.Inv
 			bad.Want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
 		}
 		ps.add(key+"."+bad.Field, bad.Value, "%s", bad.Want)
+		if by := backoff.BoundBy(bad.Field); by != "" {
+			ps.follow(key+"."+bad.Field, key+"."+by, "backoff."+by) // a policy inherits it
+		}
 	}
 }
 

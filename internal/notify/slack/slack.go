@@ -55,7 +55,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 	}
 	parts := tokenForm().FindStringSubmatch(written)
 	if parts == nil || parts[3] != parts[5] {
-		return nil, errors.New("must be slack://hook:A-B-C@webhook, with the three parts of the webhook's URL, or slack://xoxb:TOKEN@CHANNEL")
+		return nil, errors.New("must be the URL that Slack shows for a webhook, https://hooks.slack.com/services/A/B/C, or slack://xoxb:TOKEN@CHANNEL for a bot")
 	}
 	if channel != "webhook" {
 		template.Channel = channel

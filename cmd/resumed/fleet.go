@@ -25,6 +25,7 @@ import (
 	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/hint"
+	"resumed/internal/plain"
 )
 
 func (c *cli) fleetCommand() *cobra.Command {
@@ -113,7 +114,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 		return errors.Join(err, putBack())
 	}
 	if err != nil {
-		fmt.Fprintf(c.err, "The hub does not answer yet (%v). This machine joins as soon as it does.\n", err)
+		fmt.Fprintf(c.err, "The hub does not answer yet (%s). This machine joins as soon as it does.\n", plain.Text(err))
 	}
 	if err := edit.SetFleet(path, wanted, agents.Known()); err != nil {
 		return err

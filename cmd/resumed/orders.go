@@ -13,6 +13,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -31,13 +32,14 @@ type chosen struct {
 // flags adds the flags that choose sessions; all says what --all means.
 func (ch *chosen) flags(cmd *cobra.Command, all string) {
 	cmd.Flags().BoolVar(&ch.all, "all", false, all)
+	stops := slices.DeleteFunc(classNames(), func(name string) bool { return name == limit.None.String() })
 	cmd.Flags().Func("class", "all sessions that a limit of this `CLASS` stopped, such as auth", func(name string) error {
-		if ch.class = name; !slices.Contains(classNames(), name) { // an empty one is no class, and not all of them
-			return errors.New("must be one of " + strings.Join(classNames(), ", "))
+		if ch.class = name; !slices.Contains(stops, name) { // an empty one is no class, and not all of them
+			return errors.New("must be one of " + strings.Join(stops, ", "))
 		}
 		return nil
 	})
-	complete(cmd, "class", classNames()...)
+	complete(cmd, "class", stops...)
 	cmd.MarkFlagsMutuallyExclusive("all", "class")
 }
 

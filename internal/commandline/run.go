@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/hint"
 	"resumed/internal/logging"
+	"resumed/internal/plain"
 	"resumed/internal/sanitize"
 )
 
@@ -53,7 +54,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOu
 
 // Report prints the error, and its hint, or else what the user can try if that is not "". On a terminal its lines are as short as those of help.
 func Report(out io.Writer, err error, try string) {
-	text := "resumed: " + strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: ") + "\nTry: " + cmp.Or(hint.Of(err), try) // the error may contain a file name
+	text := "resumed: " + strings.ReplaceAll(sanitize.Text(plain.Text(err)), "\n", "\nresumed: ") + "\nTry: " + cmp.Or(hint.Of(err), try) // the error may contain a file name
 	for line := range strings.SplitSeq(text, "\n") {
 		if logging.IsTerminal(out) && utf8.RuneCountInString(line) > width && !strings.HasPrefix(line, " ") { // else it is a command
 			line = fill(line)

@@ -25,7 +25,7 @@ const root = "../.."
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/config", "internal/config/edit", "internal/control",
+		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/plain", "internal/config", "internal/config/edit", "internal/control",
 		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	},
 	"internal/agents":          {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":         {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
-	"internal/commandline":     {"internal/buildinfo", "internal/hint", "internal/logging", "internal/sanitize"},
+	"internal/commandline":     {"internal/buildinfo", "internal/hint", "internal/logging", "internal/plain", "internal/sanitize"},
 	"internal/logging":         {"internal/sanitize"},
 	"internal/lastwords":       {"internal/lazy", "internal/sanitize", "internal/limit"},
 	"internal/config":          {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
@@ -92,12 +92,12 @@ var arrows = map[string][]string{
 	"internal/peer":            {"internal/procfs", "internal/resume"},
 	"internal/control":         {"internal/caller", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
 	"internal/termui":          {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/webui":           {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
+	"internal/webui":           {"internal/atomicfile", "internal/plain", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
 	"internal/timeline":        {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
 	"internal/humanize":        {"internal/backoff", "internal/lazy", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
 	"internal/notify/channels": {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume", "internal/sanitize"},
 	"internal/notify/digest":   {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state", "internal/wake"},
-	"internal/notify/*":        {"internal/notify", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/lazy", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
+	"internal/notify/*":        {"internal/notify", "internal/plain", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/lazy", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
 	"internal/notify":          {"internal/backoff", "internal/humanize", "internal/lazy", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
 	"internal/ownership":       {"internal/regular", "internal/sanitize"},
 	"internal/runfiles":        {"internal/atomicfile", "internal/resume", "internal/runner"},
@@ -116,7 +116,7 @@ var arrows = map[string][]string{
 	"internal/fleet/fleettest": {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":    {"internal/fleet", "internal/regular", "internal/wake"},
 	"internal/fleet/member":    {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/hub":             {"internal/atomicfile", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
+	"internal/hub":             {"internal/atomicfile", "internal/plain", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
 	"internal/watch":           {"internal/fsevents", "internal/mounts", "internal/sparse"},
 	"internal/headless":        {"internal/lazy"},
 	"internal/lines":           {"internal/sparse"},

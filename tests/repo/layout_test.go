@@ -115,7 +115,7 @@ var arrows = map[string][]string{
 	"internal/fleet":           {"internal/lazy", "internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
 	"internal/fleet/fleettest": {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":    {"internal/fleet", "internal/regular", "internal/wake"},
-	"internal/fleet/member":    {"internal/agent", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
+	"internal/fleet/member":    {"internal/agent", "internal/plain", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
 	"internal/hub":             {"internal/atomicfile", "internal/plain", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
 	"internal/watch":           {"internal/fsevents", "internal/mounts", "internal/sparse"},
 	"internal/headless":        {"internal/lazy"},

@@ -360,6 +360,9 @@ func (c *cli) printAfter(after []view.Session, idle map[resume.Key]bool, one boo
 	if order == control.Retry || order == control.Due || len(after) < 2 {
 		return nil
 	}
+	if changed == 0 {
+		return c.say("Nothing was changed.")
+	}
 	if err := c.say("%s %s.", humanize.Count(changed, "session"), done); err != nil {
 		return err
 	}

@@ -154,6 +154,9 @@ func TestOrdersForSeveralSessions(t *testing.T) {
 	out, errOut, code = b.run("pause", "lost-1")
 	require.Zero(t, code, errOut)
 	require.Equal(t, "lost (loser): was paused already\n", out)
+	out, errOut, code = b.run("pause", "lost-1", "wait-1")
+	require.Zero(t, code, errOut)
+	require.Equal(t, "lost (loser): was paused already\nwait (mybot): was paused already\nNothing was changed.\n", out)
 	require.True(t, b.session("lost-1").Paused)
 	require.True(t, b.session("wait-1").Paused)
 

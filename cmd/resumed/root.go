@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/hint"
+	"resumed/internal/sanitize"
 	"resumed/internal/service"
 	"resumed/internal/termui"
 )
@@ -152,6 +154,9 @@ func (c *cli) load() (config.Config, string, error) {
 	cfg, err := config.Load(path, agents.Known())
 	if errors.Is(err, syscall.EISDIR) {
 		return cfg, path, hint.With(usageError(err), "another file, or resumed config init")
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return cfg, path, hint.With(usageError(err), "ls -ld "+sanitize.ShellWord(path)+", which shows who may read it")
 	}
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot be read
 		err = toMend(err, path)

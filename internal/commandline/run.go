@@ -3,8 +3,10 @@ package commandline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -31,6 +33,15 @@ func LogFlags(root *cobra.Command, level, format *string) {
 	}
 }
 
+// whoMay says how to find out who may use a file that this user may not; "": it is another error.
+func whoMay(err error) string {
+	file, ok := errors.AsType[*fs.PathError](err)
+	if !ok || file.Op == "fork/exec" || !errors.Is(err, fs.ErrPermission) {
+		return ""
+	}
+	return "ls -ld " + sanitize.ShellWord(file.Path) + ", which shows who may use it"
+}
+
 // Execute runs the command that the arguments name, and returns it with its error. An error before the
 // command starts is a UsageError. LogFlags must be called first.
 func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOut io.Writer) (*cobra.Command, error) {
@@ -54,7 +65,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, out, errOu
 
 // Report prints the error, and its hint, or else what the user can try if that is not "". On a terminal its lines are as short as those of help.
 func Report(out io.Writer, err error, try string) {
-	text := "resumed: " + strings.ReplaceAll(sanitize.Text(plain.Text(err)), "\n", "\nresumed: ") + "\nTry: " + cmp.Or(hint.Of(err), try) // the error may contain a file name
+	text := "resumed: " + strings.ReplaceAll(sanitize.Text(plain.Text(err)), "\n", "\nresumed: ") + "\nTry: " + cmp.Or(hint.Of(err), try, whoMay(err)) // the error may contain a file name
 	for line := range strings.SplitSeq(text, "\n") {
 		if logging.IsTerminal(out) && utf8.RuneCountInString(line) > width && !strings.HasPrefix(line, " ") { // else it is a command
 			line = fill(line)

@@ -21,22 +21,19 @@ func replaced(text string, err error) string {
 	if said := words(err); said != "" {
 		return strings.ReplaceAll(text, err.Error(), said)
 	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		if inner := e.Unwrap(); inner != nil {
-			return replaced(text, inner)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, inner := range several.Unwrap() {
 			text = replaced(text, inner)
 		}
+	} else if inner := errors.Unwrap(err); inner != nil {
+		text = replaced(text, inner)
 	}
 	return text
 }
 
 // words returns what an error itself says; "": it is not of those that are known here.
 func words(err error) string {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the caller unwraps it
 	case *fs.PathError:
 		return ofFile(e.Op, e.Path, e.Err)
 	case *os.LinkError:
@@ -59,6 +56,7 @@ func ofFile(op, path string, err error) string {
 	if op == "fork/exec" {
 		return ofProgram(path, err)
 	}
+	code, isCode := errors.AsType[syscall.Errno](err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && op == "mkdir":
 		return path + " cannot be made: the directory above it does not exist"
@@ -66,21 +64,18 @@ func ofFile(op, path string, err error) string {
 		return path + " does not exist"
 	case errors.Is(err, fs.ErrPermission):
 		return path + ": permission denied"
-	}
-	code, _ := errors.AsType[syscall.Errno](err)
-	switch code {
-	case syscall.EISDIR:
+	case code == syscall.EISDIR:
 		return path + " is a directory"
-	case syscall.ENOTDIR:
+	case code == syscall.ENOTDIR:
 		return "a part of the path " + path + " is a file, not a directory"
-	case syscall.ENOSPC, syscall.EDQUOT:
+	case code == syscall.ENOSPC || code == syscall.EDQUOT:
 		return "there is no room left on the disk of " + path
-	case syscall.EROFS:
+	case code == syscall.EROFS:
 		return path + " is on a file system that cannot be written to"
-	case 0:
-		return ""
+	case isCode:
+		return path + ": " + err.Error()
 	}
-	return path + ": " + err.Error()
+	return ""
 }
 
 func ofProgram(name string, err error) string {

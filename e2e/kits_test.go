@@ -96,7 +96,7 @@ func (k kit) situations() []situation {
 		all = append(all, sample(2, withPlugin)...)
 	}
 	if k.name() == "claude-code 2.1.325" {
-		all = append(all, fallback, paid, oneDocument, pluggedEarly, subagentWithIt, subagentAlone)
+		all = append(all, fallback, oneDocument, pluggedEarly, subagentWithIt, subagentAlone)
 	}
 	return sample(5, append(all, k.live...))
 }
@@ -145,7 +145,7 @@ func claude(version string) kit {
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
 		live:  append([]situation{idle, menu, movedMenu, inShell, small, vim, plain, quit, armed, drafted, busy, dead, denied, killedInNamespace, together, permits, onetime, commands, cleared}, sample(4, append(append(claudeLeash(), seats...), inEditor, menuInShell, tour))...),
-		slow:  named(armed.name, paid.name, quiet.name, opened.name, vim.name),
+		slow:  named(armed.name, quiet.name, opened.name, vim.name),
 	}
 }
 

@@ -19,7 +19,6 @@ const maxRetries = 3
 // that one who is sent twice does the same twice. It writes down for which
 // interruption it runs, by the number of limits in the transcript.
 const command = `#!/bin/sh
-[ -z "$ANTHROPIC_API_KEY" ] || echo "a key was given to $RESUMED_MARK" >> calls
 k=$(grep -c 'rate limited' "logs/$1.log")
 echo "start $RESUMED_MARK $1 $k" >> calls
 case $RESUMED_MARK in

@@ -32,19 +32,19 @@ heartbeat = "1s"
 // machine is the second one of a fleet, with the hub. Its daemon is killed like the other one.
 type machine struct {
 	*world
-	ownKey
+	orders
 	hub      *exec.Cmd
 	lives    bool
-	awaits   int       // how many of its paid runs must have begun before it is ended
+	awaits   int       // how many of its ordered runs must have begun before it is ended
 	patience time.Time // or until then
 }
 
 // joinFleet makes a second machine and a hub, and both join.
 func (w *world) joinFleet() {
 	second := &world{t: w.t, dice: w.dice, home: filepath.Join(w.home, "second"), binary: w.binary, kills: w.kills}
-	second.furnish(payer + teambot)
+	second.furnish(waiter + teambot)
 	second.set(0)
-	w.second = &machine{world: second, ownKey: newOwnKey(second)}
+	w.second = &machine{world: second, orders: newOrders(second)}
 	hub := filepath.Join(filepath.Dir(w.binary), "resumed-hub")
 	begin := exec.Command(hub, "init", "--dir", filepath.Join(w.home, "hub"), "--listen", fleettest.Addresses(w.t, 1)[0])
 	begin.Env = w.environ()
@@ -78,7 +78,7 @@ func (m *machine) turn() {
 		m.stop([]syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM}[m.dice.IntN(3)])
 	}
 	if m.dice.IntN(10) == 0 {
-		m.pay()
+		m.retry()
 	}
 }
 

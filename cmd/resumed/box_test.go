@@ -48,7 +48,7 @@ func testsAtOnce() int {
 func TestMain(m *testing.M) {
 	// Stand-ins first: their arguments are not those of a test.
 	for variable, run := range map[string]func(string) int{
-		standInEnv: runStandIn, askerEnv: runAsker, codexHolderEnv: runCodexHolder, opencodeServerEnv: runOpencodeServer,
+		standInEnv: runStandIn, askerEnv: runAsker, codexHolderEnv: runCodexHolder, idleEnv: runIdle,
 	} {
 		if settings := os.Getenv(variable); settings != "" {
 			os.Exit(run(settings))

@@ -90,8 +90,6 @@ var unlucky = map[string]string{
 	"resumed shell --tmux claude": "there is no terminal",
 	"resumed config init":         "there is a file already",
 
-	"resumed retry SESSION --own-key":                                           "there is no key",
-	"resumed retry SESSION --use-reset":                                         "there is no Codex",
 	"resumed usage --wait":                                                      "there is no room",
 	"resumed usage --wait ACCOUNT":                                              "there is no such account",
 	"resumed usage --wait --below 80 && ./nightly.sh":                           "there is no room",
@@ -107,8 +105,6 @@ var unlucky = map[string]string{
 	"resumed fleet forget ACCOUNT": "there is no fleet",
 	"resumed retry HOST/SESSION":   "there is no fleet",
 	"resumed status --fleet":       "there is no fleet",
-
-	"tmux capture-pane -p -t work | resumed explain -": "there is nothing on that screen",
 }
 
 // Every command in the documents exists, with its flags and arguments, and works in a home with an

@@ -19,7 +19,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/execrun"
-	"resumed/internal/explain"
 	"resumed/internal/hint"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
@@ -102,7 +101,6 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	if o.Agents, err = agents.MakeAll(cfg); err != nil {
 		o.Warn(err)
 	}
-	o.Hear = explain.ClassifyOutput(o.Agents, cfg.Resume.Grace)
 	o.Cancelled = func(agent, session string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()

@@ -369,16 +369,22 @@ func TestExecDoesNotRepeatAnAgentWhosePromptIsGone(t *testing.T) {
 	require.Contains(t, b.logged(), "cannot be given twice")
 }
 
-// Gemini CLI says that the quota of a day is used up, but not until when: that is known. The report is
-// from a day far in the future, for which exec does not wait.
+// Gemini CLI says that the quota of a day is used up, but not until when: that is known.
 func TestExecKnowsWhenTheQuotaOfADayIsThereAgain(t *testing.T) {
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	now := time.Now().In(zone)
+	if hour, minute, _ := now.Clock(); hour == 0 && minute <= 10 || hour == 23 && minute == 59 {
+		t.Skip("about midnight it is not known which day it was")
+	}
+	again := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, zone).UTC()
 	b := newBox(t)
-	b.write(configFile, strings.Replace(quick, "[resume]", "[resume]\nmax_wait = \"48h\"", 1))
-	env := b.agentIs("gemini", `echo "Error when talking to Gemini API Full report available at: /tmp/gemini-client-error-Turn.run-sendMessageStream-2099-01-01T20-00-00-794Z.json `+
+	b.write(configFile, strings.Replace(quick, "[resume]", "[resume]\nmax_wait = \"1s\"", 1))
+	env := b.agentIs("gemini", `echo "Error when talking to Gemini API Full report available at: /tmp/gemini-client-error-Turn.run-sendMessageStream-2026-11-15T20-00-00-794Z.json `+
 		`TerminalQuotaError: You have exhausted your daily quota on this model." >&2; exit 1`)
 	words, code := b.execAs(append(env, "TZ=UTC"), "--", "gemini", "-p", "task")
 	require.Equal(t, 1, code)
-	require.Contains(t, words, "it lifts at Fri 2 Jan 08:0")
+	require.Contains(t, words, again.Format("it lifts at Mon 2 Jan 15:04"))
 	require.Equal(t, 1, b.times(), "and is not tried five times")
 }
 
@@ -419,6 +425,17 @@ say assistant ',"isApiErrorMessage":true,"error":"server_error","apiErrorStatus"
 echo "API Error: 529 Overloaded."
 exit 1
 `
+
+// A run may print nothing and end well.
+func TestExecKnowsFromTheTranscriptThatARunFailed(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, quick)
+	env := b.agentIs("claude", strings.NewReplacer(`echo "API Error: 529 Overloaded."`, "", "exit 1", "exit 0").Replace(claudeWrites))
+	words, code := b.execAs(env, "--", "claude", "-p", "fix it")
+	require.Zero(t, code, words)
+	require.Contains(t, words, "API Error: 529 Overloaded")
+	require.Regexp(t, `-p --resume [0-9a-f-]{36} continue\n$`, b.read("args"))
+}
 
 func TestTheDaemonLeavesASessionToExec(t *testing.T) {
 	t.Parallel()

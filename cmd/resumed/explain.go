@@ -21,6 +21,7 @@ import (
 	"resumed/internal/explain"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
+	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
@@ -39,14 +40,13 @@ func (c *cli) explainCommand() *cobra.Command {
 		Use:   "explain [FILE|SESSION…]",
 		Short: "Say what a transcript or a message means, and what follows",
 		Long: "Reads transcripts and opencode's databases and says, without a daemon, what state each\n" +
-			"session is in, why, and what resumed would do. It also reads recordings: the output of a\n" +
-			"run (text, json or stream-json), a screen captured from a terminal, the events of a\n" +
-			"server, an exported session. The FILE - is standard input. A SESSION that the daemon knows\n" +
-			"is explained by its transcript.\n\n" +
+			"session is in, why, and what resumed would do. A SESSION that the daemon knows is\n" +
+			"explained by its transcript. The FILE - is standard input: a transcript, or what a program\n" +
+			"printed before it failed.\n\n" +
 			"With --text it classifies the messages that you give, or those on standard input, one per\n" +
 			"line, as if an agent had printed them.",
 		Example: "  resumed explain ~/.claude/projects/-src-shop/4f2a….jsonl\n" +
-			"  tmux capture-pane -p -t work | resumed explain -\n" +
+			"  resumed explain - <run.log\n" +
 			"  resumed explain --text \"You've hit your 5-hour limit · resets 2am (UTC)\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.text || slices.Contains(args, "-") { // a signal ends the program also while it waits for input
@@ -64,11 +64,11 @@ func (c *cli) explainCommand() *cobra.Command {
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&e.agent, "agent", "", "which agent the file or message is from (default: recognised)")
+	flags.StringVar(&e.agent, "agent", "", "which agent the file is from (default: recognised)")
 	flags.StringVar(&e.now, "now", "", "decide as if it were this `TIME` (RFC 3339)")
 	flags.BoolVar(&e.text, "text", false, "classify messages, or those on standard input, one per line")
-	flags.StringVar(&e.at, "at", "", "`TIME` when it was printed (RFC 3339; default now, or the file's time)")
-	flags.StringVar(&e.zone, "tz", "", "`ZONE` of times that name none (default local)")
+	flags.StringVar(&e.at, "at", "", "`TIME` when a text was printed (RFC 3339; default now)")
+	flags.StringVar(&e.zone, "tz", "", "`ZONE` of times in a text that name none (default local)")
 	return cmd
 }
 
@@ -93,18 +93,22 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 	if err != nil {
 		return err
 	}
-	explainer, _, err := c.explainer(e.agent)
+	explainer, cfg, err := c.explainer(e.agent)
 	if err != nil {
 		return err
 	}
-	if e.at != "" {
-		if explainer.RecordedAt, err = readTime("--at", e.at); err != nil {
-			return err
-		}
+	reader, err := e.reader(cfg)
+	if err != nil {
+		return err
 	}
 	var failed error
 	for _, path := range paths {
-		found, err := c.explainOne(ctx, explainer, in, path, e.agent, now)
+		var found []explain.Explanation
+		if path == "-" {
+			found, err = c.explainInput(ctx, explainer, in, e.agent, reader, now)
+		} else {
+			found, err = c.explainOne(ctx, explainer, path, e.agent, now)
+		}
 		if ctx.Err() != nil {
 			return errSilent
 		}
@@ -124,23 +128,24 @@ func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e 
 }
 
 // explainOne explains a file, or the session of that name if there is no such file and a daemon knows it.
-func (c *cli) explainOne(ctx context.Context, explainer *explain.Explainer, in io.Reader, name, agent string, now time.Time) ([]explain.Explanation, error) {
-	if info, err := os.Stat(name); name == "-" || err == nil && !info.IsDir() {
-		return explainFile(ctx, explainer, in, name, agent, now)
+func (c *cli) explainOne(ctx context.Context, explainer *explain.Explainer, name, agent string, now time.Time) ([]explain.Explanation, error) {
+	if info, err := os.Stat(name); err != nil || info.IsDir() {
+		if status, err := c.client().Session(ctx, name); err == nil {
+			session := status.Sessions[0]
+			found, err := explainer.File(ctx, session.Transcript, session.Agent, now)
+			return slices.DeleteFunc(found, func(x explain.Explanation) bool { return x.Session != session.ID }), err
+		}
 	}
-	status, err := c.client().Session(ctx, name)
-	if err != nil {
-		return explainFile(ctx, explainer, in, name, agent, now) // for its error
+	found, err := explainer.File(ctx, name, agent, now)
+	if _, unknown := errors.AsType[explain.UnknownError](err); unknown {
+		err = hint.With(err, "resumed explain - <FILE, if a program printed it, or resumed explain --text, for messages")
 	}
-	session := status.Sessions[0]
-	found, err := explainer.File(ctx, session.Transcript, session.Agent, now)
-	return slices.DeleteFunc(found, func(x explain.Explanation) bool { return x.Session != session.ID }), err
+	return found, err
 }
 
-func explainFile(ctx context.Context, explainer *explain.Explainer, in io.Reader, path, agent string, now time.Time) ([]explain.Explanation, error) {
-	if path != "-" {
-		return explainer.File(ctx, path, agent, now)
-	}
+// explainInput explains a transcript on standard input. Anything else is text that a program printed: its last lines
+// are classified.
+func (c *cli) explainInput(ctx context.Context, explainer *explain.Explainer, in io.Reader, agent string, reader limit.Reader, now time.Time) ([]explain.Explanation, error) {
 	input, err := io.ReadAll(in) // before a temporary file is made
 	if err != nil {
 		return nil, fmt.Errorf("read the input: %w", err)
@@ -155,11 +160,15 @@ func explainFile(ctx context.Context, explainer *explain.Explainer, in io.Reader
 		return nil, fmt.Errorf("keep the input: %w", err)
 	}
 	found, err := explainer.File(ctx, kept, agent, now)
+	if _, unknown := errors.AsType[explain.UnknownError](err); unknown {
+		verdict, words := lastwords.Judge(reader, lastwords.Last(sanitize.Text(string(input))))
+		return nil, c.printJudged(words, verdict, reader.At)
+	}
 	if err != nil {
-		return nil, hint.With(errors.New(strings.ReplaceAll(err.Error(), kept, "standard input")), "resumed explain --text, for messages")
+		return nil, errors.New(strings.ReplaceAll(err.Error(), kept, "standard input"))
 	}
 	for i := range found {
-		found[i].File = path
+		found[i].File = "-"
 	}
 	return found, nil
 }
@@ -232,7 +241,7 @@ func explanationRows(x explain.Explanation, now time.Time) [][]termui.Cell {
 	return rows
 }
 
-// judged is one message in the output of `explain --text --json`.
+// judged is a text in the output of `explain --json`.
 type judged struct {
 	Version    int         `json:"version"`
 	Text       string      `json:"text"`
@@ -243,28 +252,36 @@ type judged struct {
 	Because    []string    `json:"because,omitempty"`
 }
 
-func (c *cli) explainText(in io.Reader, e explaining) error {
-	at, err := readTime("--at", e.at)
-	if err != nil {
-		return err
+// reader returns the reader for texts.
+func (e explaining) reader(cfg config.Config) (limit.Reader, error) {
+	reader := limit.Reader{Grace: cfg.Resume.Grace}
+	var err error
+	if reader.At, err = readTime("--at", e.at); err != nil {
+		return reader, err
 	}
-	reader := limit.Reader{At: at}
 	if e.zone != "" {
 		if reader.Zone, err = time.LoadLocation(e.zone); err != nil {
-			return usageError(fmt.Errorf("--tz %q: must be a zone such as Europe/Berlin", e.zone))
+			return reader, usageError(fmt.Errorf("--tz %q: must be a zone such as Europe/Berlin", e.zone))
 		}
 	}
+	return reader, nil
+}
+
+func (c *cli) explainText(in io.Reader, e explaining) error {
 	_, cfg, err := c.explainer(e.agent)
 	if err != nil {
 		return err
 	}
-	reader.Grace = cfg.Resume.Grace
+	reader, err := e.reader(cfg)
+	if err != nil {
+		return err
+	}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
 		// A blank line gets an object too: programs match lines and objects.
 		if text := strings.TrimRight(line, "\r\n"); text != "" || c.json && line != "" {
-			if err := c.printJudged(text, reader); err != nil {
+			if err := c.printJudged(text, reader.Text(sanitize.Text(text)), reader.At); err != nil {
 				return err
 			}
 		}
@@ -277,8 +294,7 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 	}
 }
 
-func (c *cli) printJudged(text string, reader limit.Reader) error {
-	verdict := reader.Text(sanitize.Text(text))
+func (c *cli) printJudged(text string, verdict limit.Verdict, at time.Time) error {
 	j := judged{Version: 1, Text: text, Class: verdict.Class, WaitHelps: verdict.WaitHelps, InProgress: verdict.InProgress}
 	if verdict.Class != limit.None {
 		j.Because = limit.Because(sanitize.Text(text), verdict.Class)
@@ -286,7 +302,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	if verdict.Reset.Stated() {
 		j.ResetAt = new(verdict.Reset.At.UTC())
 	}
-	notes := ": " + decisionOn(j, reader.At)
+	notes := ": " + decisionOn(j, at)
 	if len(j.Because) > 0 {
 		notes += ", because of: '" + strings.Join(j.Because, "', '") + "'"
 	}

@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,56 +50,30 @@ func (c *cli) hookCommand() *cobra.Command {
 			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
 				return cmd.Help()
 			}
-			call := readCall(args)
+			if len(args) == 0 {
+				return nil
+			}
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				c.nudge(cmd.Context(), call, cmd.InOrStdin())
+				c.nudge(cmd.Context(), args[0], cmd.InOrStdin())
 			}()
 			select {
 			case <-done:
 			case <-time.After(hookWithin):
 			}
-			call.goOn()
 			return nil
 		},
 	}
 }
 
-// hookCall is how an agent called this program.
-type hookCall struct {
-	agent string
-	said  string   // the last argument; "": it is on the standard input
-	own   []string // the notify program that Codex had before an earlier release added resumed; empty: none
-}
-
-func readCall(args []string) hookCall {
-	if len(args) == 0 {
-		return hookCall{}
-	}
-	call := hookCall{agent: args[0]}
-	if rest := args[1:]; len(rest) > 0 {
-		if last := rest[len(rest)-1]; strings.HasPrefix(strings.TrimSpace(last), "{") {
-			call.said = last
-		}
-		if rest[0] == "--" && len(rest) > 1 && (call.said == "" || len(rest) > 2) {
-			call.own = rest[1:]
-		}
-	}
-	return call
-}
-
 // nudge records what the agent was started with, also for a daemon that runs later, and tells the
 // daemon which session to check. Errors are not printed: an agent shows the output of
 // its hooks.
-func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
-	said := []byte(call.said)
-	if len(said) == 0 && len(call.own) == 0 {
-		var object json.RawMessage // it ends by itself: an agent may leave the pipe open
-		_ = json.NewDecoder(io.LimitReader(in, longestHook)).Decode(&object)
-		said = object
-	}
-	agent, told := agents.ReadHook(call.agent, said, os.Getenv)
+func (c *cli) nudge(ctx context.Context, agent string, in io.Reader) {
+	var said json.RawMessage // it ends by itself: an agent may leave the pipe open
+	_ = json.NewDecoder(io.LimitReader(in, longestHook)).Decode(&said)
+	agent, told := agents.ReadHook(agent, said, os.Getenv)
 	if agent == "" || told.Session == "" {
 		return
 	}
@@ -115,16 +87,6 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 func recordStart(key resume.Key, pid int) bool {
 	start := agents.StartOf(key.Agent, pid)
 	return start != nil && starts.In(control.SocketDir(os.Getenv)).Put(key, start) == nil
-}
-
-// goOn replaces this process by the user's own hook program, as if the agent had called it.
-func (h hookCall) goOn() {
-	if len(h.own) == 0 {
-		return
-	}
-	if program, err := exec.LookPath(h.own[0]); err == nil {
-		_ = syscall.Exec(program, h.own, os.Environ())
-	}
 }
 
 // keepCommand runs a command and stores its exit status where there is no shell to do that.

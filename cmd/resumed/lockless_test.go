@@ -242,7 +242,7 @@ func (s *stay) answers() { s.say(s.agent.answer + "\n") }
 
 // lives runs a stand-in for the agent's program in a directory.
 func (s *stay) lives(dir string, args ...string) {
-	s.standIn(s.agent.program, opencodeServerEnv, opencodeServer{}, dir, args...)
+	s.standIn(s.agent.program, idleEnv, idle{}, dir, args...)
 }
 
 // calls returns the calls of the program in the session's directory.

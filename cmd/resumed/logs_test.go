@@ -60,7 +60,7 @@ func TestOutputsOfSessionsWithOneName(t *testing.T) {
 // For a session that waits, logs says that there is no output yet, not that there is no such session.
 func TestASessionThatWaitsHasNoOutputYet(t *testing.T) {
 	b := newBox(t)
-	b.write(claudeTranscript, outOfAllowance(b.path("bot"), 3*time.Hour, -1))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+usageLimitLine(claudeSession, b.path("bot"), time.Now(), time.Now().Add(3*time.Hour)))
 	b.start()
 	b.untilState(claudeSession, resume.Waiting)
 	b.until("it is stored, which logs reads", func() bool {

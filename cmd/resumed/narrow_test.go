@@ -45,7 +45,7 @@ func TestUsageFitsEightyColumns(t *testing.T) {
 	today := week
 	today.Kind, today.ResetsAt, today.FullAt, today.Earliest, today.Latest = usage.FiveHours, now.Add(3*time.Hour), new(now.Add(2*time.Hour)), new(now.Add(time.Hour)), new(now.Add(3*time.Hour))
 	accounts := []accountUsed{
-		{Name: "claude-code:a-home-with-a-long-name", Windows: []usage.Window{week}, Banked: new(2)},
+		{Name: "claude-code:a-home-with-a-long-name", Windows: []usage.Window{week}},
 		{Name: "codex:default", Windows: []usage.Window{week, today}},
 	}
 	printed := func(width int) string {

@@ -3,7 +3,6 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -134,39 +133,6 @@ url = "`+hook.URL+`"
 		id := fmt.Sprintf("s-%d", round)
 		require.Equal(t, 1, told(hook, id), id)
 	}
-}
-
-// Undelivered notices of an earlier version arrive once, and so do those that it had not stored.
-func TestNoticesOfAnEarlierVersionArriveOnce(t *testing.T) {
-	b, hook := newBox(t), newHook(t)
-	b.write(configFile, bot+`
-[notify]
-group_wait = "0s"
-[[notify.webhook]]
-name = "ops"
-url = "`+hook.URL+`"
-`)
-	left, err := os.ReadFile("testdata/older-state.sql")
-	require.NoError(t, err)
-	at := time.Now().Add(-time.Minute).UTC().Truncate(time.Millisecond)
-	rows := strings.NewReplacer("{{.Home}}", b.home, "{{.At}}", at.Format(time.RFC3339Nano), "{{.Due}}", at.Add(time.Hour).Format(time.RFC3339Nano),
-		"{{.Millis}}", fmt.Sprint(at.UnixMilli()), "{{.Seconds}}", fmt.Sprint(at.Unix())).Replace(string(left))
-	b.write(".local/state/resumed/resumed.db", "")
-	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
-	require.NoError(t, err)
-	_, err = db.Exec(rows)
-	require.NoError(t, errors.Join(err, db.Close()))
-
-	for range 2 { // the second daemon finds nothing left
-		b.start()
-		for _, id := range []string{"s-1", "s-2"} {
-			require.Equal(t, resume.GaveUp, b.untilState(id, resume.GaveUp).State)
-			b.until("the notice of "+id+" arrives", func() bool { return told(hook, id) > 0 })
-		}
-		b.until("none is left", func() bool { return b.status().Daemon.Notices.Pending == 0 })
-		b.kill(syscall.SIGTERM)
-	}
-	require.Len(t, hook.got(), 2)
 }
 
 // told counts the notices about a session's end. If the daemon died before it stored the answer, the

@@ -45,25 +45,14 @@ func (ch *chosen) flags(cmd *cobra.Command, all string) {
 
 func (c *cli) retryCommand() *cobra.Command {
 	var ch chosen
-	ownKey, useReset, yes, now := false, false, false, false
+	now := false
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "retry [SESSION…]",
 		Short: "Resume sessions now, with all tries available again",
 		Long: "Resumes interrupted sessions without waiting. Safety checks still apply: a session that is open in a running process, or whose directory is gone, is not resumed. If the provider named a time and that is not over, retry asks first, or needs --now.\n\n" +
-			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.\n\n" +
-			"With --own-key a session that a usage limit stopped continues with your own API key, at your cost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and budget in [[agent]], and works for sessions of this machine only.\n\n" +
-			"With --use-reset it first uses one of the resets that OpenAI has given your ChatGPT account, for a Codex session that a usage limit stopped. It says how many there are and asks first. resumed never does that by itself.",
-		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen\n  resumed retry 4f2a --own-key\n  resumed retry 4f2a --use-reset",
+			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.",
+		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (ownKey || useReset) && len(args) != 1 {
-				return usageError(errors.New("--own-key and --use-reset need one session"))
-			}
-			if ownKey {
-				return c.retryWithOwnKey(cmd, args[0], yes)
-			}
-			if useReset {
-				return c.retryWithReset(cmd, args[0], yes)
-			}
 			ch.names = args
 			if now {
 				return c.orderChosen(cmd, ch, "--all, --class or --unseen", control.Retry, "due now")
@@ -74,10 +63,7 @@ func (c *cli) retryCommand() *cobra.Command {
 	ch.flags(cmd, "all sessions that are stopped")
 	cmd.Flags().BoolVar(&ch.unseen, "unseen", false, "all sessions that wait for your word because their start was not seen")
 	cmd.Flags().BoolVar(&now, "now", false, "also before the time that the provider named")
-	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
-	cmd.Flags().BoolVar(&useReset, "use-reset", false, "after one of your account's banked resets was used (Codex)")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key and --use-reset: do not ask")
-	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen", "own-key", "use-reset")
+	cmd.MarkFlagsMutuallyExclusive("all", "class", "unseen")
 	return cmd
 }
 
@@ -383,48 +369,4 @@ func retryLine(sessions []view.Session) string {
 		words = append(words, sanitize.ShellWord(s.Typed()))
 	}
 	return strings.Join(words, " ")
-}
-
-// retryWithReset uses a banked reset of the session's account, after the user has agreed.
-func (c *cli) retryWithReset(cmd *cobra.Command, name string, yes bool) error {
-	asked, err := c.client().Do(cmd.Context(), name, control.AskReset)
-	switch {
-	case err != nil:
-		return err
-	case asked.Banked == nil || *asked.Banked == 0:
-		return errors.New("nothing was done: no reset is in the bank")
-	}
-	if !yes && !c.agreed(humanize.Banked(asked.Banked)+". Use one now? [y/N] ") {
-		return hint.With(fmt.Errorf("nothing was done: %s, and nobody agreed to use one", humanize.Banked(asked.Banked)),
-			"resumed retry "+sanitize.Line(name)+" --use-reset --yes")
-	}
-	return c.order(cmd, []string{name}, true, control.UseReset, "a reset was used")
-}
-
-// retryWithOwnKey continues a session at the user's own cost, after they have seen the cost.
-func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
-	asked, err := c.client().Do(cmd.Context(), name, control.AskOwnKey)
-	if err != nil {
-		return err
-	}
-	offer := asked.OwnKey
-	if offer != nil && !offer.Active && !c.json {
-		c.showOffer(*offer)
-	}
-	if (offer == nil || !offer.Active) && !yes && !c.agreed("Continue it at your own cost? [y/N] ") {
-		return hint.With(errors.New("nothing was done: it would cost money, and nobody agreed"), "resumed retry "+sanitize.Line(name)+" --own-key --yes")
-	}
-	return c.order(cmd, []string{name}, true, control.OwnKey, "due now with your own key")
-}
-
-func (c *cli) showOffer(offer view.OwnKey) {
-	row := func(label, text string) { fmt.Fprintf(c.out, "%-12s%s\n", label, text) }
-	if offer.Until != nil {
-		row("until", humanize.Clock(*offer.Until, time.Now())+", when its limit is over")
-	}
-	if offer.Cost != nil {
-		row("so far", fmt.Sprintf("%.2f USD at API prices, by the agent's own count (your subscription covered that)", *offer.Cost))
-	}
-	row("costs", humanize.Estimate(&offer))
-	row("at most", fmt.Sprintf("%.2f USD (budget: %s)", offer.Left, sanitize.Line(offer.Budget)))
 }

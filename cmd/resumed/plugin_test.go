@@ -271,67 +271,6 @@ func pluginTreeOnly(t *testing.T) string {
 	return dir
 }
 
-// Earlier releases wrote hooks into the settings of agents, like these.
-const (
-	oldClaude = "{\n    \"env\": {\"TOKEN\": \"secret\", \"BIG\": 12345678901234567890},\n    \"hooks\": {\n        \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}%s]%s\n    }\n}\n"
-	oldCall   = `{"hooks": [{"type": "command", "command": "/home/p/.local/bin/resumed hook claude-code", "timeout": 5}]}`
-	oldCodex  = "# mine\nmodel = \"gpt\"\nnotify = [%s\"mine\", \"two words\"]\n\n[tui]\ntheme = \"x\"\n"
-)
-
-func TestHooksOfAnEarlierReleaseAreReportedAndRemoved(t *testing.T) {
-	b := newBox(t)
-	b.withSystemctl("257")
-	const claudeSettings, codexSettings = ".claude/settings.json", ".codex/config.toml"
-	ownClaude, ownCodex := fmt.Sprintf(oldClaude, "", ""), fmt.Sprintf(oldCodex, "")
-	with := func() {
-		b.write(claudeSettings, fmt.Sprintf(oldClaude, ", "+oldCall, ", \"SessionEnd\": ["+oldCall+"]"))
-		b.write(codexSettings, fmt.Sprintf(oldCodex, `"/home/p/.local/bin/resumed", "hook", "codex", "--", `))
-		b.write(".local/state/resumed/hooks/claude-code.before", ownClaude)
-		b.write(".local/state/resumed/hooks/claude-code.json", `{"path":"x","existed":true,"made":null}`)
-	}
-	with()
-	require.NoError(t, os.Chmod(b.path(claudeSettings), 0o640))
-	said, _ := b.examined()
-	require.Equal(t, "resumed uninstall --hooks", said["hooks"].Fix)
-	out, errOut, code := b.run("install")
-	require.Zero(t, code, errOut)
-	require.Equal(t, 2, strings.Count(out, "resumed uninstall --hooks"))
-	out, errOut, code = b.run("uninstall", "--hooks", "--dry-run")
-	require.Zero(t, code, errOut)
-	require.Contains(t, out, b.path(claudeSettings))
-	require.Contains(t, b.read(claudeSettings), "resumed hook")
-
-	_, errOut, code = b.run("uninstall", "--hooks")
-	require.Zero(t, code, errOut)
-	require.Equal(t, ownClaude, b.read(claudeSettings), "byte for byte, where nobody changed it since")
-	require.Equal(t, ownCodex, b.read(codexSettings))
-	require.NoDirExists(t, b.path(".local/state/resumed/hooks/claude-code.before"))
-	info, err := os.Stat(b.path(claudeSettings))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o640), info.Mode())
-	require.NotContains(t, b.read("orders"), "disable", "the service stays")
-	out, _, _ = b.run("uninstall", "--hooks")
-	require.Contains(t, out, "no hooks of an earlier release")
-	said, _ = b.examined()
-	require.NotContains(t, said, "hooks")
-
-	with()
-	changed := strings.Replace(b.read(claudeSettings), `"secret"`, `"<another>"`, 1)
-	b.write(claudeSettings, changed)
-	_, errOut, code = b.run("uninstall")
-	require.Zero(t, code, errOut)
-	require.Equal(t, changed, b.read(claudeSettings+".before"))
-	require.JSONEq(t, strings.Replace(ownClaude, `"secret"`, `"<another>"`, 1), b.read(claudeSettings))
-	require.Contains(t, b.read(claudeSettings), "12345678901234567890")
-
-	b.write(claudeSettings, "{ // not plain JSON\n"+oldCall+"}")
-	_, errOut, code = b.run("uninstall", "--hooks", "--purge")
-	require.Equal(t, exitUsage, code, errOut)
-	_, errOut, code = b.run("uninstall", "--hooks")
-	require.Zero(t, code, errOut)
-	require.Contains(t, b.read(claudeSettings), "resumed hook")
-}
-
 // A hook costs an agent little. The bound is for a slow and busy machine; see docs/performance.md for
 // what was measured.
 func TestAHookIsQuick(t *testing.T) {

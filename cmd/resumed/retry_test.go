@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,27 @@ func TestARetryBeforeTheProvidersTimeIsAskedFor(t *testing.T) {
 	term = newTerminal(b, 80, 24, nil, "retry", "s-1")
 	term.shows("[y/N]")
 	term.keys("y", "Enter")
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}
+
+// If the daemon dies between the order and the start, the next one carries the order out, once.
+func TestAnOrderSurvivesACrash(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
+	b.untilState("s-1", resume.Waiting)
+	for _, order := range [][]string{{"pause"}, {"retry", "--now", "s-1"}} {
+		_, errOut, code := b.run(order...)
+		require.Zero(t, code, errOut)
+	}
+	b.kill(syscall.SIGKILL)
+	b.start()
+	require.Empty(t, b.calls())
+	_, errOut, code := b.run("unpause")
+	require.Zero(t, code, errOut)
 	b.untilState("s-1", resume.Watching)
 	require.Len(t, b.calls(), 1)
 }
@@ -246,11 +268,13 @@ func TestACancelIsUndoneByARetry(t *testing.T) {
 	_, errOut, code = b.run("retry", "s-2", "--now")
 	require.Zero(t, code, errOut)
 	b.until("it is resumed", func() bool { return len(b.calls()) == 1 })
-	b.until("a recovery is told", func() bool { return hook.told(notify.Recovered, "") != "" })
-	for _, n := range hook.got() {
-		if n.Event == notify.Recovered {
-			require.Len(t, n.Sessions, 1, "%s: %s", n.Title, n.Text)
-			require.Equal(t, "s-2", n.Sessions[0].ID)
-		}
+	var recovered []notify.Notice
+	b.until("a recovery is told", func() bool {
+		recovered = slices.DeleteFunc(hook.got(), func(n notify.Notice) bool { return n.Event != notify.Recovered })
+		return len(recovered) > 0
+	})
+	for _, n := range recovered {
+		require.Len(t, n.Sessions, 1, "%s: %s", n.Title, n.Text)
+		require.Equal(t, "s-2", n.Sessions[0].ID)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -65,20 +64,14 @@ func (c *cli) installCommand() *cobra.Command {
 }
 
 func (c *cli) uninstallCommand() *cobra.Command {
-	dryRun, purge, yes, hooksOnly := false, false, false, false
+	dryRun, purge, yes := false, false, false
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop the service and remove what install made",
 		Long: "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Working agents are not stopped.\n\n" +
-			"With --hooks it only takes the hooks of an earlier release out of the settings of Claude Code\nand Codex, and the service stays. Plugins are removed in the agents themselves. With --purge it lists what is left in your home, asks, and removes that too.",
-		Example: "  resumed uninstall --dry-run\n  resumed uninstall\n  resumed uninstall --hooks\n  resumed uninstall --purge",
+			"Plugins are removed in the agents themselves. With --purge it lists what is left in your\nhome, asks, and removes that too.",
+		Example: "  resumed uninstall --dry-run\n  resumed uninstall\n  resumed uninstall --purge",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case hooksOnly && purge:
-				return usageError(errors.New("--hooks keeps the service, --purge removes everything: give one of them"))
-			case hooksOnly:
-				return c.installer().UninstallHooks(dryRun)
-			}
 			if err := c.installer().Uninstall(cmd.Context(), dryRun, purge, yes); err != nil {
 				return err
 			}
@@ -86,7 +79,6 @@ func (c *cli) uninstallCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
-	cmd.Flags().BoolVar(&hooksOnly, "hooks", false, "only remove hooks that an earlier release installed")
 	cmd.Flags().BoolVar(&purge, "purge", false, "also remove configuration and state, after asking")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
 	return cmd
@@ -213,7 +205,6 @@ func (c *cli) doctor(ctx context.Context) error {
 	report := doctor.Examine(ctx, doctor.Input{
 		Version: version(), ConfigPath: path, Config: cfg, ConfigErr: err, ConfigFix: hint.Of(err), Host: member.HostName(cfg.Fleet),
 		RecordedPath: service.RecordedPath(), SocketDir: control.SocketDir(os.Getenv), Status: c.client().Status,
-		Hooks:   func(r *doctor.Report) { service.ExamineOldHooks(r) },
 		Service: func(ctx context.Context, r *doctor.Report) { service.Examine(ctx, r) },
 	})
 	failed := report.Count(doctor.Fail)

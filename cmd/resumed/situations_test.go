@@ -95,7 +95,7 @@ var situations = map[string]situation{
 	"a person lives in another directory": {before: func(s *stay) { s.lives(s.home) }, state: resume.Watching, runs: 1},
 	"another program lives there": {
 		before: func(s *stay) {
-			s.standIn("vim", opencodeServerEnv, opencodeServer{}, s.path(s.dir), s.agent.program)
+			s.standIn("vim", idleEnv, idle{}, s.path(s.dir), s.agent.program)
 		},
 		state: resume.Watching, runs: 1,
 	},

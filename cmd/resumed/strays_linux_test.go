@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -49,33 +47,4 @@ func TestAHomeThatNobodyLooksAtIsTold(t *testing.T) {
 	b.write(configFile, "[[agent]]\nname = \"codex\"\nroots = [\""+b.path(".codex")+"\", \""+b.path("work", "codex")+"\"]\n")
 	said, _ = b.examined()
 	require.NotContains(t, said["agent codex"].Text, "is not watched")
-}
-
-// An opencode server that is not configured is reported, with the setting to add.
-func TestAServerThatNobodyHasNamedIsTold(t *testing.T) {
-	b := newBox(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	socket, err := listener.(*net.TCPListener).File()
-	require.NoError(t, err)
-	defer socket.Close()
-	b.write("serve", "exec 9>&1; while :; do sleep 1; done") // the script of the shell
-	cmd := exec.Command("/bin/sh")
-	cmd.Args = []string{"opencode", "serve", "--port", "4096"}
-	cmd.Dir, cmd.Env, cmd.ExtraFiles = b.home, b.env(), []*os.File{socket}
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	address := "http://" + listener.Addr().String()
-	b.start()
-	b.until("it is in the log", func() bool { return strings.Contains(b.logged(), "an agent's server is not configured") })
-	said, code := b.examined()
-	require.Zero(t, code, said)
-	require.Equal(t, doctor.Warn, said["agent opencode"].Status)
-	require.Contains(t, said["agent opencode"].Text, "serves sessions at "+address)
-	require.Equal(t, `server = "`+address+`" in its [[agent]] entry`, said["agent opencode"].Fix)
-
-	b.write(configFile, "[[agent]]\nname = \"opencode\"\nserver = \""+address+"\"\n")
-	said, _ = b.examined()
-	require.NotContains(t, said["agent opencode"].Text, "is not configured")
 }

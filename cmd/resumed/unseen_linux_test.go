@@ -51,7 +51,7 @@ func TestAnUnseenSessionIsHeld(t *testing.T) {
 	}
 	db := b.opencodeDB()
 	db.session("ses_a", "", b.path("bot"))
-	b.standIn("opencode", opencodeServerEnv, opencodeServer{}, b.path("bot"))
+	b.standIn("opencode", idleEnv, idle{}, b.path("bot"))
 	db.refused("msg_1", "ses_a", 0)
 
 	captured, err := os.ReadFile(filepath.Join("testdata", "claude-usage-limit.jsonl"))
@@ -61,7 +61,7 @@ func TestAnUnseenSessionIsHeld(t *testing.T) {
 	b.write("old/main.go", "package main\n")
 	claude = strings.NewReplacer(newClaude, oldClaude, b.path("bot"), b.path("old"), `"2.1.325"`, `"2.0.76"`).Replace(claude)
 	b.write(".claude2/projects/-src/"+oldClaude+".jsonl", claude)
-	b.standIn("claude", opencodeServerEnv, opencodeServer{}, b.path("old"))
+	b.standIn("claude", idleEnv, idle{}, b.path("old"))
 	codex := shiftRollout(t, time.Now(), b.path("bot"))
 	b.write(codexRollout, codex)
 	codex = strings.NewReplacer(codexSession, oldCodex, b.path("bot"), b.path("old"), `"0.166.0"`, `"0.98.0"`).Replace(codex)

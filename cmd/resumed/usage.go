@@ -20,7 +20,7 @@ import (
 
 func (c *cli) usageCommand() *cobra.Command {
 	var room control.QuotaCondition
-	wait, resets, timeout := false, false, time.Duration(0)
+	wait, timeout := false, time.Duration(0)
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "usage [ACCOUNT]",
 		Short: "Show how much of each allowance is used",
@@ -28,7 +28,6 @@ func (c *cli) usageCommand() *cobra.Command {
 			"used up at this speed, and when it resets. The numbers come from what your agents record;\n" +
 			"no provider is asked. Codex records them with each answer, Claude Code when you look at\n" +
 			"/usage. The other agents record none.\n\n" +
-			"With --resets Codex is asked, and asks its provider, how many resets of its limits an account has.\n\n" +
 			"For scripts, --wait returns when the account, or every account, has room: no limit stops it, and less than --below is used of each window. The exit code is 75 if --timeout is over first.",
 		Example: "  resumed usage\n  resumed usage --wait --below 80 && ./nightly.sh\n  resumed usage --json | jq '.accounts[].windows[] | {kind, used_percent}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,11 +48,6 @@ func (c *cli) usageCommand() *cobra.Command {
 					return err
 				}
 			}
-			if resets {
-				if err := c.askResets(cmd, room); err != nil {
-					return err
-				}
-			}
 			status, err := c.client().Status(cmd.Context(), false)
 			if err == nil {
 				err = room.Check(status)
@@ -63,14 +57,13 @@ func (c *cli) usageCommand() *cobra.Command {
 			}
 			used := []accountUsed{}
 			for _, a := range status.Accounts {
-				if (len(a.Windows) > 0 || a.Banked != nil) && room.Means(a) {
-					used = append(used, accountUsed{a.Name, a.Provider, a.Windows, a.Banked})
+				if len(a.Windows) > 0 && room.Means(a) {
+					used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
 				}
 			}
 			return c.print(map[string]any{"version": 1, "accounts": used}, func(p *termui.Printer) { printUsage(p, used, status.Now) })
 		},
 	})
-	cmd.Flags().BoolVar(&resets, "resets", false, "ask Codex first how many resets its accounts have in the bank")
 	cmd.Flags().BoolVar(&wait, "wait", false, "return when there is room")
 	cmd.Flags().Float64Var(&room.Below, "below", 100, "with --wait: less than this `PERCENT` of each window is used")
 	durationVar(cmd.Flags(), &timeout, "timeout", "with --wait: the longest `DURATION` to wait (default: no limit)")
@@ -81,7 +74,6 @@ type accountUsed struct {
 	Name     string         `json:"name"`
 	Provider string         `json:"provider,omitempty"`
 	Windows  []usage.Window `json:"windows"`
-	Banked   *int           `json:"resets_banked,omitempty"`
 }
 
 func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
@@ -108,29 +100,4 @@ func printUsage(p *termui.Printer, accounts []accountUsed, now time.Time) {
 		}
 	}
 	p.TableOrGroups(rows)
-	for _, a := range accounts {
-		if banked := humanize.Banked(a.Banked); banked != "" {
-			p.Wrapped(fmt.Sprintf("%s: %s; resumed retry SESSION --use-reset uses one", sanitize.Line(a.Name), banked))
-		}
-	}
-}
-
-// askResets asks for the banked resets of each account that is shown and may have some.
-func (c *cli) askResets(cmd *cobra.Command, room control.QuotaCondition) error {
-	status, err := c.client().Status(cmd.Context(), true)
-	if err != nil {
-		return err
-	}
-	done := make(map[string]bool)
-	for _, s := range status.Sessions {
-		account := control.Account{Name: s.Account, Provider: s.Provider}
-		if s.Agent != "codex" || s.Provider != "" || done[account.String()] || !room.Means(account) {
-			continue
-		}
-		done[account.String()] = true
-		if _, err := c.client().Do(cmd.Context(), s.Key().String(), control.AskReset); err != nil {
-			return fmt.Errorf("%s: %w", account, err)
-		}
-	}
-	return nil
 }

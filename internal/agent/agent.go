@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-
 	"resumed/internal/leash"
 	"resumed/internal/lines"
 	"resumed/internal/procfs"
@@ -97,12 +95,12 @@ type Meter interface {
 // Planner decides how a session is continued, and evaluates the result.
 type Planner interface {
 	// Plan returns how the session is continued now. The transcript may have changed during the wait.
-	Plan(context.Context, resume.Session, Prompt) (Plan, error)
+	Plan(ctx context.Context, session resume.Session, prompt string) (Plan, error)
 
 	// PlanLive returns how the session is continued while owner holds it. Like Plan it reads
 	// everything again. A session that continues by itself gets Plan.Skip. An empty Plan
 	// means that there is no way to reach owner.
-	PlanLive(ctx context.Context, session resume.Session, owner resume.Owner, words Prompt) (Plan, error)
+	PlanLive(ctx context.Context, session resume.Session, owner resume.Owner, prompt string) (Plan, error)
 
 	// HasPendingPrompt reports whether a prompt for the session waits until a process takes it.
 	HasPendingPrompt(context.Context, resume.Session) (bool, error)
@@ -114,20 +112,6 @@ type Planner interface {
 
 	// Tidy removes what resumed runs left behind. It is called before a run, and after its end by any daemon.
 	Tidy(context.Context, resume.Session) error
-}
-
-// ResetBank is an Agent whose provider gives accounts resets of usage limits, to be used when a person says so.
-type ResetBank interface {
-	// Banked returns how many of them the account of the session has.
-	Banked(context.Context, resume.Session) (int, error)
-
-	// UseReset uses one of them. It uses no second one for the same id.
-	UseReset(ctx context.Context, session resume.Session, id string) error
-}
-
-// ResetID returns the id of a reset for the limit that stops the session.
-func ResetID(s resume.Session) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(s.Key.String()+" "+s.LimitedAt.UTC().Format(time.RFC3339Nano))).String()
 }
 
 // QuestionReader is an Agent whose processes tell what their user does, and what they ask for.
@@ -200,12 +184,6 @@ type DatabaseAgent interface {
 	Evidence(path string) ([]Evidence, error)
 }
 
-// Prompt is the prompt that continues a session.
-type Prompt struct {
-	Text   string
-	MaxUSD float64 // the most it may cost, in US dollars; 0: no bound
-}
-
 // Source is one place where an agent writes.
 type Source struct {
 	Account string // of the sessions found there
@@ -239,7 +217,6 @@ const (
 type Plan struct {
 	Run  *Command
 	Type *Typing
-	Send *Sending
 	Skip *Skip
 }
 
@@ -331,24 +308,6 @@ type Typing struct {
 	// Judge evaluates the screen, before anything is typed and again before the prompt is sent.
 	Judge func(screen string) ScreenState
 }
-
-// Sending is a prompt that is sent to the process that holds the session, without a program or a terminal.
-type Sending struct {
-	To   string // the receiver, for people
-	Text string
-
-	// Do sends the prompt, with its own timeout. After a *NotSentError certainly nothing was sent.
-	Do func(context.Context) error
-}
-
-// NotSentError is why a Sending had no effect.
-type NotSentError struct {
-	Why  string
-	Park bool // waiting does not fix it
-}
-
-// Error returns why nothing was sent.
-func (e *NotSentError) Error() string { return e.Why }
 
 // ScreenState is what a screen shows. Without Menu and Leave, it is a composer that waits for a prompt.
 type ScreenState struct {

@@ -164,7 +164,7 @@ func (b *Base) Runs(pid int) bool {
 }
 
 // PlanLive returns an empty Plan: there is no way to reach the owner.
-func (b *Base) PlanLive(context.Context, resume.Session, resume.Owner, Prompt) (Plan, error) {
+func (b *Base) PlanLive(context.Context, resume.Session, resume.Owner, string) (Plan, error) {
 	return Plan{}, nil
 }
 
@@ -273,9 +273,6 @@ func (b *Base) originBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	}
 	o.Limits = p.Limits(from)
 	if environ, err := p.Environ(from); err == nil {
-		if childenv.Value(environ, resume.OwnKeyVariable) != "" {
-			return nil // a run that a person paid for once is not how the session began
-		}
 		table.Record(o, environ, secrets)
 		o.Login = b.Login(environ, o.Salt)
 	}

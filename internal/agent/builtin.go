@@ -16,9 +16,7 @@ type Builtin struct {
 	Name      string   // in configuration, status and metrics
 	Title     string   // for people
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
-	Server    bool     // the user may configure the URL of its server
 	Models    bool     // its program switches to another model by itself, if one is named
-	OwnKey    string   // the variable with which its program takes the user's own API key; empty: the cost cannot be bounded
 	Variables []string // of the environment, that say where it stores its sessions
 	Remedies  Remedies // what a person does in it
 
@@ -47,7 +45,6 @@ type Remedies struct {
 type Options struct {
 	Roots   []string       // homes, absolute; empty: the agent's default
 	Command string         // the program's name or path; empty: it is searched
-	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
 	Model   string         // what a resume may use if the session's own model is overloaded; empty: nothing else
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
@@ -125,7 +122,6 @@ func ReadHook(said []byte, requests bool) HookCall {
 	var in struct {
 		Session    string `json:"session_id"`
 		SessionID  string `json:"sessionId"` // Copilot
-		Thread     string `json:"thread-id"` // the notify program of Codex
 		Transcript string `json:"transcript_path"`
 		Event      string `json:"hook_event_name"`
 		Notice     string `json:"notification_type"`
@@ -135,7 +131,7 @@ func ReadHook(said []byte, requests bool) HookCall {
 		Details    tool   `json:"details"` // Gemini CLI
 	}
 	_ = json.Unmarshal(said, &in) // a field of another type leaves the others readable
-	call := HookCall{Session: cmp.Or(in.Session, in.SessionID, in.Thread), Transcript: in.Transcript}
+	call := HookCall{Session: cmp.Or(in.Session, in.SessionID), Transcript: in.Transcript}
 	switch {
 	case in.Event == "Notification" && slices.Contains(notices, in.Notice), in.Event == "PermissionRequest" && requests:
 		call.Asks = "permission: " + Call{Tool: in.Tool, Use: cmp.Or(in.Input.Command, in.Details.Command)}.String()

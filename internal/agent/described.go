@@ -260,20 +260,20 @@ func (d *Described) ParseSessionID(printed string) string {
 	if len(d.is.Line.Gives) > 0 {
 		return ""
 	}
-	return headless.ToldID(headless.Recording{Text: printed}, d.is.Line.Field)
+	return headless.ToldID(headless.Printed{Stdout: printed}, d.is.Line.Field)
 }
 
 // Plan returns how the session is continued now: by a run without a terminal in the session's
 // directory, with the flags of its start. Few transcripts say what a session may do without
 // asking: if its start was not seen, the run gets what the user's settings allow, never more.
-func (d *Described) Plan(ctx context.Context, s resume.Session, w Prompt) (Plan, error) {
+func (d *Described) Plan(ctx context.Context, s resume.Session, prompt string) (Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}
 	if !d.is.IsID(s.Key.ID) {
 		return Parked("the session id %q is none of %s", s.Key.ID, d.Name()), nil
 	}
-	last, had, err := d.endOf(ctx, s, w)
+	last, had, err := d.endOf(ctx, s, prompt)
 	if errors.Is(err, fs.ErrNotExist) && d.is.Gone != "" {
 		return Parked("the transcript is gone: %s", d.is.Gone), nil
 	}
@@ -294,7 +294,7 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Prompt) (Plan,
 	carried.LeftOut = append(carried.LeftOut, left...)
 	choice.Args = append(choice.Args, pinned...)
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
-	plan := d.Run(s, dir, carried, d.is.Line.Say(args, cmp.Or(choice.Prompt, w.Text))...)
+	plan := d.Run(s, dir, carried, d.is.Line.Say(args, cmp.Or(choice.Prompt, prompt))...)
 	if plan.Run != nil {
 		plan.Run.Optional, plan.Run.Backup, plan.Run.AnyFlags = choice.Spare, choice.Keep, choice.Free
 		if mode != "" {
@@ -337,11 +337,11 @@ const maxEndLines = 20_000
 // endOf reads the end of a session's transcript: the last event, nil if there is none, and the
 // last settings. It skips prompts sent by resumed, and the one that is about to be sent: a resume that was cut off leaves its prompt
 // behind without any progress.
-func (d *Described) endOf(ctx context.Context, s resume.Session, w Prompt) (last resume.Event, had RunSettings, err error) {
+func (d *Described) endOf(ctx context.Context, s resume.Session, prompt string) (last resume.Event, had RunSettings, err error) {
 	err = lines.Last(s.Transcript, maxEndLines).Back(ctx, func(line lines.Line) bool {
 		if r, ok := d.record(line); ok {
-			prompt, prompted := r.Event.(resume.Prompted)
-			sent := prompted && (SentByUs(s, prompt.At) || strings.TrimSpace(r.Prompt) == strings.TrimSpace(w.Text))
+			given, prompted := r.Event.(resume.Prompted)
+			sent := prompted && (SentByUs(s, given.At) || strings.TrimSpace(r.Prompt) == strings.TrimSpace(prompt))
 			if last == nil && !sent {
 				last = r.Event
 			}

@@ -57,7 +57,7 @@ func (*parrot) Observe(_ agent.Source, l lines.Line) (resume.Observation, bool) 
 
 func (*parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
 
-func (*parrot) Plan(context.Context, resume.Session, agent.Prompt) (agent.Plan, error) {
+func (*parrot) Plan(context.Context, resume.Session, string) (agent.Plan, error) {
 	return agent.Plan{}, nil
 }
 

@@ -126,13 +126,6 @@ func TestWhatALiveProcessWasStartedWith(t *testing.T) {
 	require.Nil(t, s.base.Origin(1<<22+1, false), "one that is not there")
 }
 
-// A run that a person paid for once is not how the session began: the next resume has no such key.
-func TestARunWithOnesOwnKeyIsNoOrigin(t *testing.T) {
-	s := newScene(t)
-	pid := s.begin(s.path("bot"), "env", resume.OwnKeyVariable+"=1", s.path("bot"))
-	require.Nil(t, s.base.Origin(pid, true))
-}
-
 func TestWhatAProcessHidesIsNotNothing(t *testing.T) {
 	s := newScene(t)
 	self, err := os.Executable()

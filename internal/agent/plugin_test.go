@@ -18,7 +18,6 @@ func TestWhatAgentsTellTheirHooks(t *testing.T) {
 		"Claude Code, headless": {said: `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make"}}`, want: HookCall{Session: "s"}},
 		"Claude Code, idle":     {said: `{"session_id":"s","hook_event_name":"Notification","notification_type":"idle_prompt"}`, want: HookCall{Session: "s"}},
 		"Codex":                 {said: `{"session_id":"s","turn_id":"t","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"need it"}}`, requests: true, want: HookCall{Session: "s", Asks: "permission: Bash (make)"}},
-		"Codex, notify":         {said: `{"type":"agent-turn-complete","thread-id":"s"}`, requests: true, want: HookCall{Session: "s"}},
 		"Copilot":               {said: `{"sessionId":"s","timestamp":1794913380683,"message":"Run command: make","title":"Permission needed","hook_event_name":"Notification","notification_type":"permission_prompt"}`, want: HookCall{Session: "s", Asks: "permission: Run command: make"}},
 		"Copilot, request":      {said: `{"hookName":"permissionRequest","sessionId":"s","toolName":"bash"}`, want: HookCall{Session: "s"}},
 		"Gemini CLI":            {said: `{"session_id":"s","hook_event_name":"Notification","notification_type":"ToolPermission","message":"Tool Confirm Shell Command requires execution","details":{"type":"exec","command":"make"}}`, want: HookCall{Session: "s", Asks: "permission: a tool (make)"}},

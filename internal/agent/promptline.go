@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/headless"
 	"resumed/internal/leash"
+	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -41,6 +42,9 @@ type PromptFlags struct {
 	Output []string // the options for the output format; with json the output contains the id
 	Field  string   // the field of the id
 	Stream bool     // json is a stream, not one document
+
+	// Failed returns why a run failed, as its output says; of class none: it does not. Nil: the transcript says it.
+	Failed func(limits limit.Reader, run headless.Printed) (limit.Verdict, string)
 
 	// Left returns what can be continued of the session that a run had; nil: just the session.
 	Left func(ctx context.Context, d *Described, t headless.Continuation, run headless.Ended, dir string) headless.Continuation
@@ -97,7 +101,7 @@ func (p promptLine) Track(dir string) func(context.Context, headless.Ended) head
 	return func(ctx context.Context, run headless.Ended) headless.Continuation {
 		t := headless.Continuation{Session: run.Session}
 		if strings.HasSuffix(p.Value(is.Output...), "json") {
-			t.Session = cmp.Or(headless.ToldID(run.Recording, is.Field), run.Session)
+			t.Session = cmp.Or(headless.ToldID(run.Printed, is.Field), run.Session)
 		}
 		if t.Session == "" {
 			t = p.onlyOf(ctx, begun(), dir)
@@ -112,6 +116,14 @@ func (p promptLine) Track(dir string) func(context.Context, headless.Ended) head
 // Document reports whether the run prints one document.
 func (p promptLine) Document() bool {
 	return !p.of.is.Line.Stream && p.Value(p.of.is.Line.Output...) == "json"
+}
+
+// Failed returns why a run failed, as its output says whatever its exit code is; of class none: it does not.
+func (p promptLine) Failed(limits limit.Reader, run headless.Printed) (v limit.Verdict, words string) {
+	if failed := p.of.is.Line.Failed; failed != nil {
+		return failed(limits, run)
+	}
+	return v, ""
 }
 
 // onlyOf returns the only session of these files that began there with the prompt of the command line.

@@ -218,28 +218,22 @@ func IsUUID(text string) bool {
 	return len(text) == length && uuid.Validate(text) == nil
 }
 
-// UnwatchedProcess stores its sessions in a home that is not watched, or is a server that is not configured.
+// UnwatchedProcess stores its sessions in a home that is not watched.
 type UnwatchedProcess struct {
 	PID      int
 	Variable string   // that names the home
-	Home     string   // the value of Variable; of a server, its address
-	Roots    []string // what should be watched: only the last one is new; none: it is a server
+	Home     string   // the value of Variable
+	Roots    []string // what should be watched: only the last one is new
 }
 
 // String returns a sentence for people.
 func (s UnwatchedProcess) String() string {
-	if len(s.Roots) == 0 {
-		return fmt.Sprintf("process %d serves sessions at %s, which is not configured: they are not continued", s.PID, sanitize.Short(s.Home, sanitize.Sentence))
-	}
 	return fmt.Sprintf("process %d has %s=%s, which is not watched: its sessions are not continued",
 		s.PID, s.Variable, sanitize.Short(s.Home, sanitize.Sentence))
 }
 
 // Remedy returns the line of the configuration that fixes it.
 func (s UnwatchedProcess) Remedy() string {
-	if len(s.Roots) == 0 {
-		return fmt.Sprintf("server = %q in its [[agent]] entry", s.Home)
-	}
 	quoted := make([]string, len(s.Roots))
 	for i, root := range s.Roots {
 		quoted[i] = strconv.Quote(root)

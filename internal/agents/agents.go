@@ -52,7 +52,7 @@ func named(name string) agent.Builtin {
 func Known() config.Known {
 	var known config.Known
 	for _, b := range builtin {
-		known = append(known, config.Builtin{Name: b.Name, Server: b.Server, Models: b.Models, OwnKey: b.OwnKey != ""})
+		known = append(known, config.Builtin{Name: b.Name, Models: b.Models})
 	}
 	return known
 }
@@ -184,7 +184,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 func build(entry config.Agent, grace time.Duration) (agent.Agent, error) {
 	if entry.Kind != config.KindCustom {
 		return named(entry.Name).New(agent.Options{
-			Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: grace, Model: entry.FallbackModel,
+			Roots: entry.Roots, Command: entry.Command, Env: entry.Env, Grace: grace, Model: entry.FallbackModel,
 		})
 	}
 	return custom.New(custom.Options{

@@ -47,12 +47,12 @@ func TestAnAgentIsMadeOfWhatItsEntrySays(t *testing.T) {
 	cfg := config.Default()
 	cfg.Resume.Grace = time.Hour
 	cfg.Agents = []config.Agent{{
-		Name: "parrot", Enabled: true, Roots: []string{"/cage"}, Command: "/bin/parrot", Server: "http://cage", Env: []string{"IS_SANDBOX=1"},
+		Name: "parrot", Enabled: true, Roots: []string{"/cage"}, Command: "/bin/parrot", Env: []string{"IS_SANDBOX=1"},
 	}}
 	made, err := agents.Make(cfg)
 	require.NoError(t, err)
 	require.Equal(t, agent.Options{
-		Roots: []string{"/cage"}, Command: "/bin/parrot", Server: "http://cage", Env: []string{"IS_SANDBOX=1"}, Grace: time.Hour,
+		Roots: []string{"/cage"}, Command: "/bin/parrot", Env: []string{"IS_SANDBOX=1"}, Grace: time.Hour,
 	}, made["parrot"].(known).options)
 
 	cfg.Agents[0].Enabled = false

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/limit"
 	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -53,18 +52,6 @@ func Seeds(f *testing.F) {
 		for line := range bytes.Lines(data) {
 			f.Add(bytes.TrimSpace(line))
 		}
-	}
-}
-
-// ClassOf returns the class of an event.
-func ClassOf(event resume.Event) limit.Class {
-	switch ev := event.(type) {
-	case resume.Limited:
-		return ev.Class
-	case resume.Cancelled:
-		return limit.Cancelled
-	default:
-		return limit.None
 	}
 }
 

@@ -56,7 +56,7 @@ func (sc *Scene[A]) Write(t *testing.T, records ...any) {
 // Plan returns how the session is continued with that prompt.
 func (sc *Scene[A]) Plan(t *testing.T, prompt string) agent.Plan {
 	t.Helper()
-	plan, err := sc.Agent.Plan(t.Context(), sc.Session, agent.Prompt{Text: prompt})
+	plan, err := sc.Agent.Plan(t.Context(), sc.Session, prompt)
 	require.NoError(t, err)
 	return plan
 }

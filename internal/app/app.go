@@ -15,7 +15,6 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/backend"
-	"resumed/internal/budget/ownkey"
 	"resumed/internal/caller"
 	"resumed/internal/config"
 	"resumed/internal/control"
@@ -53,7 +52,6 @@ type daemon struct {
 	hooks   *feed.HookCalls
 	queue   *queue.Queue
 	backend *backend.Backend
-	ownKey  *ownkey.Budget
 	server  *control.Server
 
 	disk, people, core, inputs *stage // in reverse order of their stop
@@ -117,10 +115,6 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		return err
 	}
 	d.settings.Store(first)
-	d.ownKey = ownkey.New(ownkey.Options{
-		Config: func() config.Config { return d.settings.Load().config },
-		Store:  d.store, Changed: d.changes.NoteDaemon, Log: opts.Log,
-	})
 	d.notifier = d.newNotifier(first)
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: d.changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = engine.New(engine.Options{
@@ -170,7 +164,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: func() deliver.Settings { return d.settings.Load().forDelivery() }, Engine: d.engine, Transcripts: d.feeds,
-		Starts: starts.In(opts.RuntimeDir), HostLease: d.hostLease, Budget: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		Starts: starts.In(opts.RuntimeDir), HostLease: d.hostLease, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
 	d.midturn = midturn.New(midturn.Options{
 		Engine: d.engine, AliveAt: snapshot.AliveAt, Read: d.firstRead, Log: opts.Log,
@@ -197,7 +191,7 @@ func (d *daemon) buildServers() error {
 		NewKey:   func() error { return d.web.NewKey() },
 		Wake:     func() { d.summary.Wake() },
 		Changes:  d.changes, Store: d.store, Engine: d.engine, Notifier: d.notifier, Deliver: d.deliver, Journal: d.journal,
-		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue, OwnKey: d.ownKey,
+		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue,
 	})
 	d.summary = sdnotify.NewSummary(sdnotify.Source{
 		Sessions: d.engine.Stored, Paused: d.store.Paused,
@@ -342,16 +336,14 @@ func (d *daemon) digester() digest.Digester {
 	return digest.Digester{
 		Night:    func(now time.Time) (begins, ends time.Time) { return d.settings.Load().config.Notify.LastNight(now) },
 		Sessions: d.engine.Stored,
-		View:     func(s resume.Session) view.Session { return d.settings.Load().view(s) },
+		View:     d.view,
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
 		Store:    d.store, Notifier: d.notifier, Log: d.opts.Log,
 	}
 }
 
 func (d *daemon) view(s resume.Session) view.Session {
-	v := d.settings.Load().view(s)
-	v.OwnKey = d.ownKey.Offer(s, time.Now())
-	return v
+	return d.settings.Load().view(s)
 }
 
 // tell reports an event of a session to people. A dry run reports nothing.

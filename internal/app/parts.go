@@ -204,12 +204,7 @@ func (p *parts) tellStrays(ctx context.Context, told map[string]bool) {
 		for _, stray := range strays {
 			if key := name + "\x00" + stray.Home; !told[key] {
 				told[key] = true
-				log := p.opts.Log.With("agent", name, "what", stray.String(), "remedy", stray.Remedy())
-				if len(stray.Roots) == 0 {
-					log.Warn("an agent's server is not configured")
-				} else {
-					log.Warn("an agent works in a home that is not watched")
-				}
+				p.opts.Log.Warn("an agent works in a home that is not watched", "agent", name, "what", stray.String(), "remedy", stray.Remedy())
 			}
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/budget/ownkey"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
 	"resumed/internal/feed"
@@ -55,7 +54,6 @@ type Options struct {
 	Hooks    *feed.HookCalls
 	Fleet    *member.Client
 	Queue    *queue.Queue
-	OwnKey   *ownkey.Budget
 }
 
 // Settings are the parts of the current settings that are shown.
@@ -72,7 +70,6 @@ type Backend struct {
 
 	opts      Options
 	startedAt time.Time
-	bank      bank
 	refusals  refusals
 }
 
@@ -127,9 +124,6 @@ func (b *Backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]
 	switch {
 	case len(only) > 0:
 		these, err := b.opts.Engine.These(ctx, only)
-		if len(these) == 1 && these[0].Interrupted() { // its cost may have changed since
-			these[0] = new(b.opts.Deliver.Price(ctx, b.opts.Settings().Agents[these[0].Key.Agent], *these[0]))
-		}
 		return slices.DeleteFunc(these, func(s *resume.Session) bool { return !all && !s.WorthKeeping() }), err
 	case all:
 		return b.opts.Engine.Sessions(ctx)
@@ -237,7 +231,6 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 			continue
 		}
 		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Probe: a.Probe, Windows: windows}
-		account.Banked, account.BankedAt = b.bank.of(a.AccountKey)
 		if !a.ResetAt.IsZero() {
 			account.ResetAt = new(a.ResetAt.UTC())
 		}
@@ -251,16 +244,6 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 
 // Do carries out an order of a person for one session.
 func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Action) (view.Session, error) {
-	switch order {
-	case control.OwnKey:
-		return b.pay(ctx, key)
-	case control.AskOwnKey:
-		session, err := b.payable(ctx, key)
-		return b.opts.View(session), err
-	case control.UseReset, control.AskReset:
-		return b.reset(ctx, key, order == control.UseReset)
-	default:
-	}
 	return b.do(ctx, "", key, order)
 }
 

@@ -58,8 +58,8 @@ type Resume struct {
 	MaxConcurrent int           `toml:"max_concurrent" default:"2"`
 	MaxWindows    int           `toml:"max_windows" default:"8"`
 	Stagger       time.Duration `toml:"stagger" default:"20s" zero:"none"`
-	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`      // for a session with a running process
-	Unseen        string        `toml:"unseen" default:"park" oneof:"park same_mode narrow"` // for a session whose start was not observed
+	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"` // for a session with a running process
+	Unseen        string        `toml:"unseen" default:"park" oneof:"park same_mode"`   // for a session whose start was not observed
 	KeepEnv       string        `toml:"keep_env" default:"names" oneof:"names secrets"`
 	ChangedEnv    string        `toml:"changed_env" default:"auto" oneof:"auto tell park"` // if a resume would not have a variable as its session had it
 	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`
@@ -125,15 +125,9 @@ type Agent struct {
 
 	Roots   []string `toml:"roots" for:"built-in" path:"dir"`       // none: the agent's default directories
 	Command string   `toml:"command" for:"built-in" path:"command"` // "": the agent's own name
-	Server  string   `toml:"server" for:"built-in"`
 
 	// FallbackModel is the model that a resume may use if the session's own is overloaded; "": none.
 	FallbackModel string `toml:"fallback_model" for:"built-in"`
-
-	// OwnKeyFile holds the user's own key. A session continues with it after a usage limit, only if the
-	// user asks for it, each time; "": no key. Budget limits the cost.
-	OwnKeyFile string `toml:"own_key_file" for:"built-in" path:"secret"`
-	Budget     string `toml:"budget" for:"built-in"`
 
 	Files    []string `toml:"files" for:"custom" path:"pattern"`
 	Session  string   `toml:"session" for:"custom"`
@@ -236,9 +230,7 @@ type Known []Builtin
 // Builtin is an agent that works without an entry.
 type Builtin struct {
 	Name   string
-	Server bool // it can be reached through a server that its entry may name
 	Models bool // its program can change to another model by itself
-	OwnKey bool // it can continue with the user's own key, count the cost, and stop at a limit
 }
 
 func (k Known) names(is func(Builtin) bool) []string {
@@ -261,22 +253,12 @@ func (c Config) Agent(name string) Agent {
 	return Agent{Name: name, Enabled: true}
 }
 
-// Failovers describes, by agent, the fallback model or own key with which sessions may continue.
+// Failovers describes, by agent, the fallback model with which sessions may continue.
 func (c Config) Failovers() map[string]string {
 	said := make(map[string]string)
 	for _, a := range c.Agents {
-		if !a.Enabled {
-			continue
-		}
-		var words []string
-		if a.FallbackModel != "" {
-			words = append(words, "after an overload a resume may use the model "+a.FallbackModel+" if the session's own is still overloaded (fallback_model)")
-		}
-		if a.OwnKeyFile != "" {
-			words = append(words, "after a usage limit you can have a session go on with your own key (own_key_file), for at most "+a.Budget+"; never without `resumed retry SESSION --own-key`")
-		}
-		if len(words) > 0 {
-			said[a.Name] = strings.Join(words, "; ")
+		if a.Enabled && a.FallbackModel != "" {
+			said[a.Name] = "after an overload a resume may use the model " + a.FallbackModel + " if the session's own is still overloaded (fallback_model)"
 		}
 	}
 	return said

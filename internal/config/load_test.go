@@ -18,7 +18,7 @@ import (
 )
 
 // known are the built-in agents of these tests.
-var known = Known{{Name: "claude-code", Models: true, OwnKey: true}, {Name: "codex"}, {Name: "opencode", Server: true}, {Name: "gemini"}, {Name: "qwen-code"}}
+var known = Known{{Name: "claude-code", Models: true}, {Name: "codex"}, {Name: "opencode"}, {Name: "gemini"}, {Name: "qwen-code"}}
 
 // write puts content into a file named resumed.toml and returns its path.
 func write(t testing.TB, content string) string {
@@ -71,7 +71,7 @@ func TestTemplateNamesEveryKeyAndItsExamplesAreValid(t *testing.T) {
 	}
 	examples := regexp.MustCompile(`(?m)^#(\S)`).ReplaceAllString(configs.Template, "$1")
 	c := load(t, examples)
-	require.Len(t, c.Agents, 3)
+	require.Len(t, c.Agents, 2)
 	require.Equal(t, 15*time.Second, c.Backoff.Policies[0].BaseDelay)
 }
 

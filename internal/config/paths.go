@@ -231,56 +231,6 @@ func ReadSecret(trust ownership.Trust, given Secret, file string) (Secret, error
 	return Secret(text), nil
 }
 
-const largestKey = 4 << 10
-
-// OwnKey reads the user's own key. It is read right before a run that uses it, and never stored.
-func (a Agent) OwnKey(trust ownership.Trust) (Secret, error) {
-	if err := a.CheckOwnKey(); err != nil {
-		return "", err
-	}
-	data, err := readTrusted(trust, a.OwnKeyFile)
-	text := strings.TrimSpace(string(data))
-	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	if err == nil && (text == "" || len(data) > largestKey || strings.ContainsFunc(text, odd)) {
-		err = fmt.Errorf("%s must hold one key and nothing else", a.OwnKeyFile)
-	}
-	if err != nil {
-		return "", fmt.Errorf("read own_key_file of agent %s: %w", a.Name, err)
-	}
-	return Secret(text), nil
-}
-
-func checkKeyFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return secluded(path, info)
-}
-
-// CheckOwnKey returns what is wrong with the file of the user's own key, without reading it.
-func (a Agent) CheckOwnKey() error {
-	if err := checkKeyFile(a.OwnKeyFile); err != nil {
-		return fmt.Errorf("own_key_file of agent %s: %w", a.Name, err)
-	}
-	return nil
-}
-
-// secluded returns an error if other users may read a file.
-func secluded(path string, info fs.FileInfo) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.Mode().IsRegular():
-		return errors.New("must be a file")
-	case ok && int(stat.Uid) != os.Getuid():
-		return fmt.Errorf("must be your own file, and belongs to user %d", stat.Uid)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("others may read it (mode %04o): chmod 600 %s", info.Mode().Perm(), path)
-	default:
-		return nil
-	}
-}
-
 // largestFile is far more than a person writes: a path that leads to a log or a device is refused
 // before it fills the memory.
 const largestFile = 1 << 20

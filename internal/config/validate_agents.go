@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"io/fs"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -10,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/budget"
 	"resumed/internal/lazy"
 )
 
@@ -61,37 +58,11 @@ func (a Agent) unused(found *problems, key, sort, want string) {
 func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 	found.check(a.Kind == "", key+".kind", a.Kind, "must not be set: %s is built in; for an agent of your own choose another name", a.Name)
 	a.unused(found, key, "custom", "is for custom agents only: "+a.Name+" is built in")
-	if servers := known.names(func(b Builtin) bool { return b.Server }); a.Server != "" {
-		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
-		found.check(isWebURL(a.Server), key+".server", a.Server, "must be an http or https URL")
-	}
 	if models := known.names(func(b Builtin) bool { return b.Models }); a.FallbackModel != "" {
 		found.check(slices.Contains(models, a.Name), key+".fallback_model", a.FallbackModel,
 			"is for %s only: no other program has such a flag", strings.Join(models, ", "))
 		found.check(modelNames().MatchString(a.FallbackModel), key+".fallback_model", a.FallbackModel,
 			`must be the name of a model, such as "sonnet", or several with commas between them`)
-	}
-	a.validateOwnKey(found, key, known)
-}
-
-// validateOwnKey checks the keys that let a session continue at the user's own cost.
-func (a Agent) validateOwnKey(found *problems, key string, known Known) {
-	if a.OwnKeyFile == "" {
-		found.check(a.Budget == "", key+".budget", a.Budget, "is for own_key_file, which is not set")
-		return
-	}
-	able := known.names(func(b Builtin) bool { return b.OwnKey })
-	if !slices.Contains(able, a.Name) {
-		found.add(key+".own_key_file", a.OwnKeyFile, "is for %s only: of %s it is not known what a session costs, so that no budget would hold", strings.Join(able, ", "), a.Name)
-		return
-	}
-	if err := checkKeyFile(a.OwnKeyFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // Warnings reports a missing file
-		found.add(key+".own_key_file", a.OwnKeyFile, "%s", err)
-	}
-	if a.Budget == "" {
-		found.add(key+".budget", nil, "must be set where own_key_file is, such as %q", budget.Example)
-	} else if _, err := budget.Parse(a.Budget); err != nil {
-		found.add(key+".budget", a.Budget, "%s", err)
 	}
 }
 

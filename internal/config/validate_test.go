@@ -94,8 +94,6 @@ func TestImpossibleValues(t *testing.T) {
 		"a misspelled built-in agent":      {"[[agent]]\nX", "X", `name = "claude"`, `agent[0].name = "claude": is not built in; did you mean claude-code?`},
 		"a built-in agent made custom":     {"[[agent]]\nname = \"codex\"\nX", "X", `kind = "custom"`, `agent[0].kind = "custom": must not be set: codex is built in`},
 		"a built-in agent with files":      {"[[agent]]\nname = \"codex\"\nX", "X", `files = ["/x"]`, `agent[0].files: is for custom agents only`},
-		"a server for codex":               {"[[agent]]\nname = \"codex\"\nX", "X", `server = "http://x"`, `agent[0].server = "http://x": is for opencode only`},
-		"a server that is no URL":          {"[[agent]]\nname = \"opencode\"\nX", "X", `server = "localhost:80"`, `must be an http or https URL`},
 		"another model for codex":          {"[[agent]]\nname = \"codex\"\nX", "X", `fallback_model = "sonnet"`, `agent[0].fallback_model = "sonnet": is for claude-code only`},
 		"another model that is an option":  {"[[agent]]\nname = \"claude-code\"\nX", "X", `fallback_model = "--yolo"`, `must be the name of a model`},
 		"an environment without a key":     {"[[agent]]\nname = \"codex\"\nX", "X", `env = ["hunter2"]`, `agent[0].env[0]: must be "KEY=value"`},

@@ -55,9 +55,6 @@ func Warnings(path string, c Config) []string {
 		}
 	}
 	found = append(found, c.Resume.strangers()...)
-	if c.Resume.Unseen == "narrow" {
-		warn(`resume.unseen: "narrow" is an old name of "park"`)
-	}
 	if c.Notify.DigestAt != Default().Notify.DigestAt && !c.Notify.tells("digest") {
 		warn(`notify.digest_at = %q has no effect: add "digest" to notify.events`, c.Notify.DigestAt)
 	}

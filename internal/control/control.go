@@ -98,9 +98,6 @@ type Account struct {
 	Probe *resume.Probe `json:"probe,omitempty"` // the session that tries alone whether the limit is over
 
 	Windows []usage.Window `json:"windows"` // its allowances, as far as the agent knows them; never null
-
-	Banked   *int       `json:"resets_banked,omitempty"` // resets of its usage limits that it has, if a person asked
-	BankedAt *time.Time `json:"resets_banked_at,omitempty"`
 }
 
 func (a Account) String() string {
@@ -118,18 +115,6 @@ const (
 	Stop    Action = "stop" // cancel, and end the command that runs
 	Pause   Action = "pause"
 	Unpause Action = "unpause"
-
-	// OwnKey is retry with the user's own key, at their cost. It is accepted only on the
-	// socket, and for a session of this host.
-	OwnKey Action = "own_key"
-
-	// AskOwnKey only reports whether OwnKey is possible.
-	AskOwnKey Action = "ask_own_key"
-
-	// UseReset is retry after one of the account's banked resets was used, AskReset only asks how
-	// many there are. Both are accepted only on the socket, and for a session of this host.
-	UseReset Action = "use_reset"
-	AskReset Action = "ask_reset"
 )
 
 // Backend is the daemon, as the server needs it.

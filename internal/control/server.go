@@ -117,7 +117,7 @@ func (s *Server) routes() map[string]route {
 			return done, b.ForgetAccount(r.Context(), r.FormValue("account"))
 		}},
 	}
-	for _, order := range []Action{Retry, Due, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey, UseReset, AskReset} {
+	for _, order := range []Action{Retry, Due, Cancel, Stop, Pause, Unpause} {
 		all["POST /v1/session/"+string(order)] = route{right: caller.Order, reply: func(r *http.Request) (any, error) { return s.order(r, order) }}
 	}
 	for _, order := range []string{"add", "edit", "drop", "move"} {
@@ -146,9 +146,8 @@ var done = struct{}{}
 
 func (s *Server) order(r *http.Request, order Action) (any, error) {
 	name := r.FormValue("name")
-	spends := slices.Contains([]Action{OwnKey, AskOwnKey, UseReset, AskReset}, order)
 	key, err := s.backend.Find(r.Context(), name)
-	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && !spends && host != "" && session != "" {
+	if host, session, _ := strings.Cut(name, "/"); errors.Is(err, resume.ErrNoSession) && host != "" && session != "" {
 		if after, err := s.backend.DoAway(r.Context(), host, session, order); !errors.Is(err, ErrNoFleet) {
 			return after, err
 		}

@@ -41,22 +41,6 @@ func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Pl
 	return plan
 }
 
-// WhyNotOwnKey returns why the session cannot continue with its user's own key now. If why is empty it
-// can, and most is what it may cost. WhyNotOwnKey changes nothing.
-func (d *Deliverer) WhyNotOwnKey(ctx context.Context, session resume.Session) (most float64, why string) {
-	session = d.located(session)
-	session.Paid, session.RetryAskedAt = new(resume.Paid), time.Now() // as if a person asked for it
-	v := &delivery{Deliverer: d, session: session}
-	notSent := v.pass(ctx, gatesOfSession)
-	if notSent == nil {
-		notSent = v.way.ready(ctx)
-	}
-	if notSent != nil {
-		return 0, notSent.Why
-	}
-	return d.opts.Budget.Remaining(session)
-}
-
 // WatchPrograms does the lookups that were asked for and checks the owners of stopped sessions, until
 // ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {

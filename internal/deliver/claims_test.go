@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,11 +30,12 @@ func TestAPromptIsHandedOverOnlyAfterItsClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-			w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { panic("sent") }}
+			w.agent.talk.Run = &agent.Command{Argv: []string{"touch", "touched"}, Dir: w.session.Cwd, Unverifiable: true}
 			v := &delivery{Deliverer: w.d, session: w.now()}
 			require.Nil(t, v.pass(t.Context(), gatesOfSession))
 			withdraw(w)
 			require.Equal(t, withdrawn, v.way.send(t.Context()))
+			require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
 		})
 	}
 	w := newWorld(t)
@@ -43,13 +45,17 @@ func TestAPromptIsHandedOverOnlyAfterItsClaim(t *testing.T) {
 	require.EqualValues(t, 7, v.session.Run.Behind.Offset, "only what comes after the claim can be the prompt")
 }
 
-// What a message has brought is read before the engine waits for the session to move.
-func TestTheTranscriptIsReadAfterAMessage(t *testing.T) {
+// What a queued prompt has brought is read before the engine waits for the session to move.
+func TestTheTranscriptIsReadAfterAQueuedPrompt(t *testing.T) {
 	w := newWorld(t)
-	sent, read := false, false
-	w.look = func(context.Context) error { read = sent; return nil }
+	read := false
+	w.look = func(context.Context) error {
+		text, err := os.ReadFile(w.session.Transcript)
+		read = strings.Contains(string(text), "prompt")
+		return err
+	}
 	w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-	w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { sent = true; return nil }}
+	w.agent.talk.Run = &agent.Command{Argv: []string{"sh", "-c", "echo prompt >> " + w.session.Transcript}, Dir: w.session.Cwd, Unverifiable: true}
 	require.Equal(t, "delivered", last(w.act()))
 	require.True(t, read)
 }
@@ -198,20 +204,18 @@ func TestAStartThatAHookRecordedCounts(t *testing.T) {
 	}
 }
 
-// A preview says what a resume would cost, which model it may use, and to whom a message goes.
+// A preview says which model it may use, and to whom a message goes.
 func TestAPreviewSaysWhatAResumeWouldUse(t *testing.T) {
-	paying := newPayingWorld(t)
-	paying.agent.plan.Run.Models = resume.Models{Own: "opus", Fallback: "sonnet"}
-	plan := paying.d.Preview(t.Context(), paying.now())
-	require.Equal(t, "with your own key, for at most 4.00 USD", plan.OwnKey)
+	w := newWorld(t)
+	w.agent.plan.Run.Models = resume.Models{Own: "opus", Fallback: "sonnet"}
+	plan := w.d.Preview(t.Context(), w.now())
 	require.Equal(t, "with sonnet if opus is still overloaded (fallback_model)", plan.Models)
 
-	w := newWorld(t)
+	w = newWorld(t)
 	w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
-	w.agent.talk.Send = &agent.Sending{To: "its server", Text: "continue"}
+	w.agent.talk.Type = &agent.Typing{Process: resume.Process{PID: 42}, Text: "continue"}
 	plan = w.d.Preview(t.Context(), w.now())
-	require.Equal(t, `"continue" is sent to its server`, plan.Does)
-	require.Empty(t, plan.OwnKey)
+	require.Equal(t, `"continue" is typed into the terminal of process 42`, plan.Does)
 	for _, list := range [][]string{plan.Command, plan.Repeated, plan.LeftOut, plan.Env, plan.EnvUnset} {
 		require.Equal(t, []string{}, list, "in JSON it is a list, and not null")
 	}

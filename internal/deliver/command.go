@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -43,9 +42,6 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 	plan.Repeated = append(plan.Repeated, c.session.Shown(c.plan.Carried.Args)...)
 	plan.LeftOut = append(plan.LeftOut, leash.Describe(c.leftOut())...)
 	plan.Models = c.plan.Models.AllowedText()
-	if c.most > 0 {
-		plan.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
-	}
 	plan.Env = append(plan.Env, c.env.Had...)
 	has := childenv.Names(c.env.Environ())
 	for _, name := range childenv.Names(leash.Inherited(os.Environ())) {
@@ -56,7 +52,7 @@ func (c *command) preview(ctx context.Context, plan *view.Plan) *resume.NotSent 
 	return notSent
 }
 
-func (c *command) ready(ctx context.Context) *resume.NotSent {
+func (c *command) ready(context.Context) *resume.NotSent {
 	if c.owner == nil {
 		if notSent := replaced(c.session, c.plan.Dir); notSent != nil {
 			return notSent
@@ -65,9 +61,6 @@ func (c *command) ready(ctx context.Context) *resume.NotSent {
 	notSent := cmp.Or(c.settings.excludes(c.plan.Dir), c.settings.distrusts(c.plan.Dir))
 	if notSent == nil {
 		c.env, notSent = c.environment(c.plan)
-	}
-	if notSent == nil {
-		notSent = c.payable(ctx, c.plan.Dir, c.env)
 	}
 	return notSent
 }
@@ -78,18 +71,15 @@ func (c *command) send(ctx context.Context) resume.Event {
 		return notSent
 	}
 	if notSent := c.confirmHosts(ctx); notSent != nil {
-		c.giveBack()
 		return notSent
 	}
 	key := c.session.Key
 	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Describe(c.leftOut()), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
-		c.giveBack()
 		return withdrawn
 	}
 	process, err := c.machine.Start(*run)
 	if err != nil {
-		c.giveBack()
 		return cannotStart(err)
 	}
 	c.process, c.output = process, run.Output
@@ -126,15 +116,11 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	if err := c.files.Prepare(key, n, c.session.Pending()); err != nil {
 		return nil, tryAgain("its output could not be kept: " + err.Error())
 	}
-	environ, notSent := c.pay(ctx, c.env.Set)
-	if notSent != nil {
-		return nil, notSent
-	}
 	run := &runner.Command{
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
 		Base:   c.env.Base,
-		Env:    environ,
+		Env:    c.env.Set,
 		Unset:  c.env.Unset,
 		Output: c.files.Output(key, n),
 		Status: c.files.Status(key, n),
@@ -144,7 +130,6 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Signs:  c.signsOfLife(c.session),
 	}
 	if notSent := c.settings.distrusts(run.Programs()...); notSent != nil {
-		c.giveBack()
 		return nil, notSent
 	}
 	return run, nil

@@ -2,14 +2,12 @@ package deliver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
-	"resumed/internal/resume/view"
 )
 
 // appears waits until the transcript shows the prompt; otherwise lost is the result. If the daemon stops
@@ -81,40 +79,6 @@ func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Ev
 	}
 	return agent.Evidence{}, false, nil
 }
-
-// message sends the prompt with a request of the agent's own protocol to the process that has the session open.
-type message struct {
-	*delivery
-	plan *agent.Sending
-}
-
-func (m *message) String() string { return fmt.Sprintf("sent %q to %s", m.plan.Text, m.plan.To) }
-
-func (m *message) preview(_ context.Context, plan *view.Plan) *resume.NotSent {
-	plan.Does = fmt.Sprintf("%q is sent to %s", m.plan.Text, m.plan.To)
-	return nil
-}
-
-func (m *message) ready(context.Context) *resume.NotSent { return nil }
-
-func (m *message) send(ctx context.Context) resume.Event {
-	if notSent := m.claim(ctx, resume.Process{}); notSent != nil {
-		return notSent
-	}
-	// Not ctx: a request that was begun is completed, even if the daemon stops.
-	err := m.plan.Do(context.WithoutCancel(ctx))
-	if refusal, ok := errors.AsType[*agent.NotSentError](err); ok {
-		return leaving(&agent.Skip{Why: refusal.Why, Park: refusal.Park}, m.owner)
-	}
-	if err != nil {
-		return unknown("the prompt was sent, but the answer was not the expected one: " + err.Error())
-	}
-	m.logOf(m.session.Key).Info("sent", "attempt", len(m.session.Attempts), "to", m.plan.To)
-	return nil
-}
-
-// confirm has nothing to wait for: the answer to the request confirmed it.
-func (m *message) confirm(ctx context.Context) resume.Event { return m.delivered(ctx, m.session) }
 
 const (
 	// queuePatience is how long an agent may take to read a queued message and to record it in the

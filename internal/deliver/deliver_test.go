@@ -50,10 +50,9 @@ func TestTheClaimIsOnDiskFirst(t *testing.T) {
 	require.Equal(t, []string{"on disk", "looked"}, w.diary.all()[:2])
 
 	w = newWorld(t)
-	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
-	w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { w.diary.add("sent"); return nil }}
+	w.onNotedMachine(ways["a command that hands it over"].way)
 	w.d.Act(t.Context(), w.now())
-	require.Equal(t, []string{"on disk", "may have been handed over", "on disk", "sent", "delivered"}, w.diary.all())
+	require.Equal(t, []string{"on disk", "may have been handed over", "on disk", "starts"}, w.diary.all()[:4])
 
 	full := func(o *Options) {
 		o.Sync = func(context.Context, ...resume.Key) error { return errors.New("no space left") }
@@ -154,14 +153,14 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		"a process holds it, and a person wants to be told": {
 			func(w *world) {
 				w.agent.owner, w.settings.Live = owner, Notify
-				w.agent.talk.Send = &agent.Sending{To: "it"}
+				w.agent.talk.Type = new(agent.Typing)
 			},
 			[]string{`parked: open in its terminal (process 42): resume.live is "notify"`},
 		},
 		"a process holds it, and that is to be ignored": {
 			func(w *world) {
 				w.agent.owner, w.settings.Live = owner, Ignore
-				w.agent.talk.Send = &agent.Sending{To: "it"}
+				w.agent.talk.Type = new(agent.Typing)
 			},
 			[]string{`not sent: open in its terminal (process 42): resume.live is "ignore"`},
 		},
@@ -208,8 +207,9 @@ func TestADryRunSaysWhatItWouldDoAndDoesNothing(t *testing.T) {
 
 	w = newWorld(t, dry)
 	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
-	w.agent.talk.Send = &agent.Sending{To: "its server", Text: "continue", Do: func(context.Context) error { panic("sent") }}
-	require.Equal(t, []string{`parked: dry run: would have sent "continue" to its server`}, w.act())
+	w.agent.talk.Run = &agent.Command{Argv: []string{"touch", "touched"}, Dir: w.session.Cwd, Unverifiable: true}
+	require.Equal(t, []string{"parked: dry run: would have run touch touched"}, w.act())
+	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
 }
 
 func TestHowACommandEnds(t *testing.T) {
@@ -235,12 +235,12 @@ func TestHowACommandEnds(t *testing.T) {
 			[]string{"sending", `parked: enter directory "/no/such/directory": no such file or directory`},
 		},
 		"it takes too long": {
-			func(w *world) { w.settings.Timeout = 1; w.run("sleep 600") },
-			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+			func(w *world) { w.settings.Timeout = 2 * time.Second; w.run("sleep 600") },
+			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 2s"},
 		},
 		"it takes too long, and was refused a permission": {
-			func(w *world) { w.settings.Timeout, w.agent.denied = 1, "Bash"; w.run("sleep 600") },
-			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+			func(w *world) { w.settings.Timeout, w.agent.denied = 2*time.Second, "Bash"; w.run("sleep 600") },
+			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 2s"},
 		},
 		"its agent is switched off meanwhile": {
 			func(w *world) {
@@ -283,25 +283,6 @@ func TestAResumeThatIsWithdrawnAtTheLastMomentIsNotSent(t *testing.T) {
 	}
 	require.Equal(t, []string{"sending"}, w.act(), "the engine is asked, and says no")
 	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
-}
-
-func TestWhatBecomesOfAMessage(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want string
-	}{
-		"it is answered":       {nil, "delivered"},
-		"it was not sent":      {&agent.NotSentError{Why: "the server is busy"}, "not sent: the server is busy"},
-		"nobody is there":      {&agent.NotSentError{Why: "it is gone", Park: true}, "parked: it is gone"},
-		"nobody knows, though": {errors.New("EOF"), "unknown: the prompt was sent, but the answer was not the expected one: EOF; look at the session before you retry"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
-			w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { return c.err }}
-			require.Equal(t, []string{"may have been handed over", c.want}, w.act())
-		})
-	}
 }
 
 // The end of a command that only hands the prompt over proves nothing: the transcript must show the
@@ -436,7 +417,7 @@ func TestAClaimNamesTheProcessThatGetsThePrompt(t *testing.T) {
 		way  func(*world)
 		want resume.Process
 	}{
-		"a message": {ways["a message"].way, resume.Process{PID: 42}},
+		"a command that hands it over": {ways["a command that hands it over"].way, resume.Process{PID: 42}},
 		"a terminal": {func(w *world) {
 			ways["a terminal"].way(w)
 			w.agent.talk.Type.Process = typed

@@ -19,9 +19,6 @@ type delivery struct {
 	settings Settings
 	agent    agent.Agent
 	owner    *resume.Owner // the process that has the session open; nil: none
-	payer    payable       // the agent, if the session continues with its user's own key; nil: with its account
-	most     float64       // what the resume may cost with that key
-	had      resume.Cost   // what the session has cost until now, if it continues with that key
 	way      way
 }
 

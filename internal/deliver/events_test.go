@@ -1,6 +1,8 @@
 package deliver
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -88,12 +90,14 @@ func TestWhatFollowsFromAResumeThatWasNotSent(t *testing.T) {
 		},
 		"it is a dry run": {
 			func(w *world) {
-				w.d.opts.DryRun, w.agent.owner, w.agent.talk.Send = true, owner, &agent.Sending{To: "it"}
+				w.d.opts.DryRun, w.agent.owner = true, owner
+				w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
 			}, resume.Park, time.Time{}, owner,
 		},
 		"the disk is full at the claim": {
 			func(w *world) {
-				w.agent.owner, w.agent.talk.Send, w.d.opts.Sync = owner, &agent.Sending{To: "it"}, failsSecond()
+				w.agent.owner, w.d.opts.Sync = owner, failsSecond()
+				w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
 			}, resume.TryAgain, time.Time{}, owner,
 		},
 	} {
@@ -108,12 +112,17 @@ func TestWhatFollowsFromAResumeThatWasNotSent(t *testing.T) {
 			require.Equal(t, w.mark, got.Mark)
 		})
 	}
-	w := newPayingWorld(t)
-	w.agent.owner = owner
-	w.act()
-	got := lastEvent[resume.NotSent](w.world)
-	require.Equal(t, resume.Tell, got.Then, "its user must quit it there first")
-	require.Equal(t, owner, got.Owner)
+}
+
+// failsSecond is a disk that is full after the first write.
+func failsSecond() func(context.Context, ...resume.Key) error {
+	n := 0
+	return func(context.Context, ...resume.Key) error {
+		if n++; n > 1 {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}
 }
 
 // What is found out about the resume of an earlier daemon is stored for that resume.

@@ -197,15 +197,12 @@ func (v *delivery) wayIsKnown(ctx context.Context) *resume.NotSent {
 		v.session, _ = v.identifyWriter(ctx, v.agent, v.session)
 		v.session = v.recorded(ctx, v.session)
 	}
-	if notSent := v.keyIsAllowed(); notSent != nil {
-		return notSent
-	}
 	var plan agent.Plan
 	var err error
 	if v.owner != nil {
 		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, v.settings)
 	} else {
-		plan, err = v.agent.Plan(ctx, v.session, agent.Prompt{Text: words(ctx, v.agent, v.session, v.settings), MaxUSD: v.most})
+		plan, err = v.agent.Plan(ctx, v.session, words(ctx, v.agent, v.session, v.settings))
 	}
 	if err != nil {
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
@@ -229,8 +226,6 @@ func (v *delivery) choose(plan agent.Plan) *resume.NotSent {
 		return notSent
 	case plan.Type != nil:
 		v.way = &typing{delivery: v, plan: plan.Type}
-	case plan.Send != nil:
-		v.way = &message{delivery: v, plan: plan.Send}
 	case plan.Run.Unverifiable:
 		v.way = &queue{command{delivery: v, plan: plan.Run}}
 	default:

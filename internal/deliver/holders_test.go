@@ -39,7 +39,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		told  bool
 	}{
 		"there is no way to reach it": {func(*world) {}, true, "it takes no prompt from outside", true},
-		"it can be sent a message":    {func(w *world) { w.agent.talk.Send = &agent.Sending{To: "it"} }, true, "", false},
+		"it can be typed into":        {func(w *world) { w.agent.talk.Type = new(agent.Typing) }, true, "", false},
 		"it works": {
 			func(w *world) { w.agent.talk.Skip = &agent.Skip{Why: "it works"} }, false, "", false,
 		},
@@ -376,7 +376,7 @@ func TestASessionThatItsUserLeftIsNotContinued(t *testing.T) {
 		"open in a process": {
 			true, true, func(w *world) {
 				w.agent.owner = &seen
-				w.agent.talk.Send = &agent.Sending{Do: func(context.Context) error { return nil }}
+				w.agent.talk.Run = &agent.Command{Argv: []string{"sh", "-c", "echo prompt >> " + w.session.Transcript}, Dir: w.session.Cwd, Unverifiable: true}
 			}, "delivered",
 		},
 		"asked for": {true, true, func(w *world) { w.session.RetryAskedAt = time.Now() }, "delivered"},

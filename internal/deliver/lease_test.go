@@ -53,9 +53,6 @@ var ways = map[string]struct {
 	"a command that hands it over": {func(w *world) {
 		w.agent.talk.Run = &agent.Command{Argv: []string{"true"}, Dir: w.session.Cwd, Unverifiable: true}
 	}, []string{"starts"}, 1},
-	"a message": {func(w *world) {
-		w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { w.diary.add("sends"); return nil }}
-	}, []string{"sends"}, 0},
 	"a terminal": {func(w *world) {
 		w.agent.talk.Type = &agent.Typing{Text: "continue", Judge: func(string) agent.ScreenState { return agent.ScreenState{} }}
 	}, []string{"types"}, 0},

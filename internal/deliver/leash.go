@@ -57,10 +57,10 @@ func (v *delivery) startWasSeen(ctx context.Context, plan agent.Plan) *resume.No
 		return nil
 	case plan.Skip != nil && plan.Skip.NoProgram && !o.Seen(): // a person is asked once, for both
 		why = plan.Skip.Why + "; " + notSeen
-	case run == nil && plan.Send == nil:
+	case run == nil:
 		return nil
 	case !o.Seen():
-	case run != nil && run.Unproven != "":
+	case run.Unproven != "":
 		why = run.Unproven
 	default:
 		return nil

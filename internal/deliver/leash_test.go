@@ -262,7 +262,7 @@ func TestWhenTheStartOfASessionMatters(t *testing.T) {
 	env := &resume.Origin{SeenAt: time.Now(), EnvSeen: true}
 	args := &resume.Origin{SeenAt: time.Now(), ArgsSeen: true}
 	run := func(c agent.Command) agent.Plan { return agent.Plan{Run: &c} }
-	typed, sent := agent.Plan{Type: new(agent.Typing)}, agent.Plan{Send: new(agent.Sending)}
+	typed := agent.Plan{Type: new(agent.Typing)}
 	skips := func(noProgram bool) agent.Plan {
 		return agent.Plan{Skip: &agent.Skip{Why: "no bot", NoProgram: noProgram}}
 	}
@@ -282,8 +282,6 @@ func TestWhenTheStartOfASessionMatters(t *testing.T) {
 		"no flag does, and nothing is known": {nil, run(agent.Command{AnyFlags: true}), notSeen},
 		"the start does not tell everything": {seen, run(agent.Command{Unproven: "its settings have changed"}), "its settings have changed"},
 		"it is typed":                        {nil, typed, ""},
-		"it is sent":                         {nil, sent, notSeen},
-		"it is sent, and the start is known": {seen, sent, ""},
 		"the program is missing":             {nil, skips(true), "no bot; " + notSeen},
 		"only the program is missing":        {seen, skips(true), ""},
 		"it is left alone":                   {nil, skips(false), ""},

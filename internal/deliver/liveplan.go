@@ -14,7 +14,7 @@ import (
 // livePlan returns how a session is continued that is open in a live process, if the settings allow it.
 // barred is why that process is never given a prompt; a reason that only holds for now is not barred.
 func livePlan(ctx context.Context, a agent.Planner, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
-	plan, err = a.PlanLive(ctx, session, owner, agent.Prompt{Text: words(ctx, a, session, settings)})
+	plan, err = a.PlanLive(ctx, session, owner, words(ctx, a, session, settings))
 	switch {
 	case err != nil:
 		return agent.Plan{}, "", err

@@ -65,10 +65,6 @@ const (
 	mostLooks = 6
 	nextLook  = 500 * time.Millisecond
 
-	// An agent records the cost of a session when it ends, which is after the limit: the cost is read
-	// up to that often.
-	costLooks = 4
-
 	// batchDelay is the time between two batches of lookups: a lookup reads all processes of the
 	// machine, and hundreds may be asked for in a second.
 	batchDelay = 50 * time.Millisecond
@@ -117,19 +113,13 @@ func (d *Deliverer) lookAt(ctx context.Context, a agent.Agent, known *resume.Ses
 	if a == nil || known == nil {
 		return true // the agent is switched off, or the session is forgotten
 	}
-	session, counted := *known, true
+	session := *known
 	if look.missed == 0 {
-		session = d.countSubagents(ctx, a, session)
-	}
-	if session.Interrupted() {
-		session = d.Price(ctx, a, session)
-		_, mayPay := d.offersKey(a, session)
-		counted = look.missed >= costLooks || !mayPay || session.Cost.Read > session.Seen.Offset
-		if look.missed == 0 {
+		if session = d.countSubagents(ctx, a, session); session.Interrupted() {
 			d.measure(ctx, a, session, look.weigh)
 		}
 	}
-	return d.lookAtProcess(ctx, a, session) && counted
+	return d.lookAtProcess(ctx, a, session)
 }
 
 func (d *Deliverer) lookAtProcess(ctx context.Context, a agent.Agent, session resume.Session) bool {
@@ -235,26 +225,6 @@ func (d *Deliverer) countSubagents(ctx context.Context, a agent.Agent, session r
 	return session
 }
 
-// Price stores what the session has cost until now, if the agent records that and the session may
-// continue with its user's own key.
-func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
-	payer, ok := d.offersKey(a, session)
-	if !ok {
-		return session
-	}
-	cost, known, err := payer.Cost(ctx, session)
-	if d.isNews(ctx, session, "what it has cost", known && cost != session.Cost, err) {
-		return d.note(ctx, session, resume.Learned{Cost: &cost})
-	}
-	return session
-}
-
-// offersKey reports whether the session may continue with its user's own key.
-func (d *Deliverer) offersKey(a agent.Agent, session resume.Session) (payable, bool) {
-	payer, ok := a.(payable)
-	return payer, ok && d.opts.Budget != nil && d.opts.Budget.Offers(session.Key.Agent)
-}
-
 // isNews reports whether a value was read and has changed. It logs an error.
 func (d *Deliverer) isNews(ctx context.Context, session resume.Session, what string, changed bool, err error) bool {
 	if err != nil && ctx.Err() == nil {
@@ -271,7 +241,7 @@ func (d *Deliverer) note(ctx context.Context, session resume.Session, news resum
 	}
 	if after, ok := d.apply(ctx, session.Key, news); ok {
 		session.Origin, session.Kind = after.Origin, after.Kind
-		session.Context, session.Usage, session.Cost, session.Subagents = after.Context, after.Usage, after.Cost, after.Subagents
+		session.Context, session.Usage, session.Subagents = after.Context, after.Usage, after.Subagents
 	}
 	return session
 }

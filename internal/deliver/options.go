@@ -17,7 +17,7 @@ import (
 	"resumed/internal/terminal/tmux"
 )
 
-// Options are what a Deliverer works with. All but HostLease, Budget and Machine are required.
+// Options are what a Deliverer works with. All but HostLease and Machine are required.
 type Options struct {
 	StateDir  string   // outputs of commands and copies of transcripts are stored there
 	LeaseDirs []string // where programs agree on which of them continues a session
@@ -37,7 +37,6 @@ type Options struct {
 	HostLease func(context.Context, resume.Session) (HostLease, *resume.NotSent)
 
 	Starts   *starts.Store // what processes were started with
-	Budget   Budget        // of the user's own keys; nil: none is ever used
 	Machine  Machine       // nil: this one
 	Stopping func() bool   // the daemon stops: transcripts are no longer read
 	Log      *slog.Logger
@@ -93,41 +92,6 @@ type HostLease interface {
 
 	// Release lets other hosts continue the session.
 	Release(ctx context.Context)
-}
-
-// Budget limits what runs with the user's own keys may cost. Its reasons are shown to people.
-type Budget interface {
-	// Remaining returns what a run of the session may cost now, in US dollars, or why no run may begin.
-	Remaining(session resume.Session) (most float64, why string)
-
-	// Reserve reserves that much for the run with this mark before it begins, or returns why not. had
-	// is what the session has cost until then.
-	Reserve(session resume.Session, mark string, most float64, had resume.Cost) (why string)
-
-	// Commit stores what the session has cost when the run is over, if that is known. It returns why
-	// the run was stopped, if its cost was the reason.
-	Commit(session resume.Session, mark string, has resume.Cost, known, failed bool) (why string)
-
-	// Cancel releases what was reserved for a run that never began.
-	Cancel(mark string)
-
-	// Offers reports whether sessions of the agent may continue with the user's own key.
-	Offers(agent string) bool
-
-	// Key returns the name of the variable, and the key. The key is read again at each call.
-	Key(agent string) (variable, key string, err error)
-}
-
-// payable is an agent that can continue with its user's own key, records what that costs, and stops at
-// a given sum.
-type payable interface {
-	// Cost returns what the session has cost until now, as the agent recorded it; false: it recorded
-	// nothing.
-	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
-
-	// WhyNotOwnKey returns why a run of the session in that directory and environment would not use the
-	// key, or would show it to others; empty: no reason.
-	WhyNotOwnKey(s resume.Session, dir string, environ []string) string
 }
 
 // Machine is where commands run and terminals are: this one, or a simulated one.

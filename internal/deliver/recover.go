@@ -44,14 +44,11 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 	ended := d.ended(ctx, s, left.Result(), d.files.Output(s.Key, s.Run.N))
 	if begun := left.Began || s.Run.Process.PID != 0 || ended.Outcome == resume.Denied; !begun {
 		d.logOf(s.Key).Info("a resume was never begun and is forgotten")
-		if d.opts.Budget != nil {
-			d.opts.Budget.Cancel(s.Run.Mark)
-		}
 		d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 		return
 	}
 	d.logOf(s.Key).Info("a resume ended while no daemon ran", "exit_known", left.Ended)
-	d.report(ctx, s, d.settle(ctx, s, ended))
+	d.report(ctx, s, ended)
 }
 
 // beginPatience is how long after the claim a command begins at the latest.

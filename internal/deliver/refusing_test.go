@@ -155,7 +155,7 @@ func TestATerminalThatRefusesIsToldWhenTheSessionIsStopped(t *testing.T) {
 func TestAHolderIsLookedAtAgain(t *testing.T) {
 	w := stopped(t)
 	w.session.Owner = w.agent.owner
-	w.agent.talk.Send = &agent.Sending{To: "it"}
+	w.agent.talk.Type = new(agent.Typing)
 	w.d.Changed(resume.Change{After: w.now()})
 	require.False(t, w.d.tracker.wasSeen(w.session.Key))
 	w.d.lookAtHolders(t.Context())

@@ -27,12 +27,9 @@ func (d *Deliverer) followRun(ctx context.Context, session resume.Session, proce
 		return nil
 	}
 	if result.Err != nil && d.machine.Left(d.files.Status(session.Key, session.Run.N)).Announced {
-		if d.opts.Budget != nil {
-			d.opts.Budget.Cancel(session.Run.Mark)
-		}
 		return tryAgain("its command was not begun, because its status file could not be written: is the disk full?")
 	}
-	return d.settle(ctx, session, d.ended(ctx, session, result, output))
+	return d.ended(ctx, session, result, output)
 }
 
 // await waits for a command, which Stop may stop meanwhile.

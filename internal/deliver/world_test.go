@@ -273,7 +273,6 @@ type fakeAgent struct {
 	program  resume.Program
 	tidied   int
 	killed   bool      // its processes were killed
-	most     float64   // what its last plan may cost
 	ran      agent.Ran // the last run that it was asked about
 	promptAt time.Time // of its prompts; zero: now
 }
@@ -310,17 +309,16 @@ func (a *fakeAgent) ContextSize(context.Context, resume.Session) (resume.Context
 	return resume.Context{}, false, nil
 }
 
-func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Prompt) (agent.Plan, error) {
-	if words.Text != "continue" {
-		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
+func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, prompt string) (agent.Plan, error) {
+	if prompt != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", prompt)
 	}
-	a.most = words.MaxUSD
 	return a.plan, a.planErr
 }
 
-func (a *fakeAgent) PlanLive(_ context.Context, _ resume.Session, _ resume.Owner, words agent.Prompt) (agent.Plan, error) {
-	if words.Text != "continue" {
-		return agent.Plan{}, fmt.Errorf("told %q", words.Text)
+func (a *fakeAgent) PlanLive(_ context.Context, _ resume.Session, _ resume.Owner, prompt string) (agent.Plan, error) {
+	if prompt != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", prompt)
 	}
 	return a.talk, a.planErr
 }

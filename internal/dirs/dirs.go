@@ -29,8 +29,8 @@ func State(getenv func(string) string) (string, error) {
 	return "", errors.New("find the state directory: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path")
 }
 
-// UserState returns the user's own state directory, also if the service has another one: the user's
-// programs write there for the daemon. It is empty if there is no home.
+// UserState returns the user's own state directory, also if the service has another one. It is empty if there is no
+// home.
 func UserState(getenv func(string) string) string {
 	base := XDG(getenv, "XDG_STATE_HOME", ".local/state")
 	if base == "" {

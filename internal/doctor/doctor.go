@@ -95,7 +95,6 @@ type Input struct {
 	RecordedPath string // the PATH of the installed service
 	SocketDir    string
 	Status       func(ctx context.Context, all bool) (control.Status, error) // of the daemon
-	Hooks        func(*Report)                                               // examines hooks of an earlier release
 	Service      func(context.Context, *Report)                              // examines the installed service
 }
 
@@ -113,7 +112,6 @@ func Examine(ctx context.Context, in Input) *Report {
 	} else {
 		in.Config = config.Config{History: config.Default().History}
 	}
-	in.Hooks(r)
 	examineState(r)
 	examineStored(ctx, r, in.Config)
 	examineDaemon(ctx, r, in)

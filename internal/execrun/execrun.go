@@ -17,10 +17,8 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/backoff"
 	"resumed/internal/childenv"
-	"resumed/internal/headless"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
-	"resumed/internal/resume"
 	"resumed/internal/starts"
 )
 
@@ -66,10 +64,6 @@ type Options struct {
 
 	// Cancelled is called if a person ended the wait for a session, or its run. It may be nil.
 	Cancelled func(agent, session string)
-
-	// Hear finds in the output of an agent how a run failed: of class none if the output does
-	// not say it.
-	Hear func(agent string, rec headless.Recording) resume.Limited
 
 	// Messages is where waits and problems are reported; Live: a line there can be rewritten.
 	Messages io.Writer
@@ -176,7 +170,8 @@ func (t *task) run(ctx context.Context) error {
 		t.document = end.document
 	}
 	lasting := context.WithoutCancel(ctx) // the rest is done even if the time for the run is over
-	t.talk.heard(lasting, end)
+	reader := limit.Reader{At: end.at, Grace: t.Grace}
+	t.talk.heard(lasting, end, reader)
 	t.storeStart(end.at)
 	if err := t.talk.tidy(lasting); err != nil {
 		t.Warn(err)
@@ -186,7 +181,6 @@ func (t *task) run(ctx context.Context) error {
 		return nil
 	}
 	failure := &Failure{Code: end.code, At: end.at, cut: end.signalled || end.code == codeCtrlC}
-	reader := limit.Reader{At: end.at, Grace: t.Grace}
 	failure.Verdict, failure.Text = t.talk.judge(end, reader)
 	failure.final = t.hold(lasting)
 	if errors.Is(context.Cause(ctx), errTimeout) {

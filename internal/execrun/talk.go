@@ -31,7 +31,6 @@ type talk struct {
 	agent agent.Agent         // nil if the command cannot be continued
 	line  headless.Invocation // nil if agent is nil
 	at    int                 // index in argv of the first argument of the agent
-	hear  func(agent string, rec headless.Recording) resume.Limited
 
 	given []string // added to a command that starts a session, to set its id
 	id    string   // of the session, if it was set, in the arguments or printed
@@ -40,12 +39,12 @@ type talk struct {
 	start *resume.Origin        // of the latest run; nil: not known
 	began time.Time             // when the latest run started
 	trail headless.Continuation // what the latest run left
-	said  resume.Limited        // the failure that the latest run printed; of class none if it printed none
+	fault resume.Limited        // why the latest run failed, by its transcript or its output; of class none: neither says it
 	last  agent.Evidence        // the last event in its transcript then
 }
 
 func newTalk(o Options) *talk {
-	t := &talk{argv: o.Argv, prompt: o.Prompt, dir: o.Dir, hear: o.Hear}
+	t := &talk{argv: o.Argv, prompt: o.Prompt, dir: o.Dir}
 	t.name, t.at = whose(o)
 	known, ok := o.Agents[t.name].(headless.CommandLine)
 	if !ok {
@@ -115,15 +114,37 @@ func (t *talk) begins() {
 }
 
 // heard records the result of a run.
-func (t *talk) heard(ctx context.Context, end *ending) {
+func (t *talk) heard(ctx context.Context, end *ending, reader limit.Reader) {
 	if t.line == nil {
 		return
 	}
-	rec := headless.Recording{Text: end.stdout.all(), Beside: end.stderr.all(), At: end.at, Exact: true}
-	t.said = t.hear(t.name, rec)
-	t.trail = t.ended(ctx, headless.Ended{Recording: rec, Code: end.code, Session: t.id})
+	printed := headless.Printed{Stdout: end.stdout.all(), Stderr: end.stderr.all()}
+	t.trail = t.ended(ctx, headless.Ended{Printed: printed, Code: end.code, Session: t.id})
 	t.id = cmp.Or(t.trail.Session, t.id)
 	t.last = t.evidence(ctx)
+	t.fault = t.recorded()
+	if line, ok := t.line.(telling); ok {
+		t.compare(line.Failed(reader, printed))
+	}
+}
+
+// telling is the command line of an agent whose output says why a run failed, whatever its exit code is. Few agents have
+// to: the transcripts of the others say it.
+type telling interface {
+	// Failed returns a verdict of class none if the output does not say it.
+	Failed(limits limit.Reader, run headless.Printed) (limit.Verdict, string)
+}
+
+// compare compares the failure in the transcript with the one that was printed: the transcript counts, with the more
+// precise time of both.
+func (t *talk) compare(v limit.Verdict, words string) {
+	exact := v.Reset.Stated() && !v.Reset.Rough
+	switch {
+	case t.fault.Class == limit.None:
+		t.fault = resume.Limited{Verdict: v, Text: words}
+	case t.fault.Class == v.Class && exact && (t.fault.Reset.Rough || !t.fault.Reset.Stated()):
+		t.fault.Reset = v.Reset
+	}
 }
 
 // evidence returns the last event in the session's transcript; zero: not known.
@@ -204,29 +225,19 @@ func (t *talk) needsInput() bool {
 }
 
 // failed reports whether a run failed although its exit code may be 0.
-func (t *talk) failed() bool { return t.said.Class != limit.None && !t.said.InProgress }
+func (t *talk) failed() bool { return t.fault.Class != limit.None && !t.fault.InProgress }
 
-// judge returns why a run failed, and the text for people. Agents print the minute in which a
-// limit lifts, or nothing; their transcripts may have the second.
+// judge returns why a run failed, and the text for people: by its transcript or its result, by the last words of its
+// output, or by its exit code.
 func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
-	verdict, words := t.printed(end, reader)
-	recorded := t.recorded()
-	if exact := recorded.Reset; recorded.Class == verdict.Class && exact.Stated() && !exact.Rough {
-		verdict.Reset = exact
+	verdict, words := t.fault.Verdict, sanitize.Short(t.fault.Text, longestText)
+	if verdict.Class == limit.None {
+		verdict, words = lastwords.Judge(reader, lastwords.Last(end.stderr.all()), lastwords.Last(end.stdout.all()))
 	}
-	t.verdict = verdict
-	return verdict, words
-}
-
-// printed does the same, only from the output of the run.
-func (t *talk) printed(end *ending, reader limit.Reader) (limit.Verdict, string) {
-	if t.said.Class != limit.None {
-		return t.said.Verdict, sanitize.Short(t.said.Text, longestText)
-	}
-	verdict, words := lastwords.Judge(reader, lastwords.Last(end.stderr.all()), lastwords.Last(end.stdout.all()))
 	if verdict.Class == limit.None && t.trail.Status != 0 {
 		verdict = reader.Refusal(limit.Refusal{Status: t.trail.Status})
 	}
+	t.verdict = verdict
 	return verdict, words
 }
 

@@ -17,7 +17,6 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
-	"resumed/internal/explain"
 	"resumed/internal/headless"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
@@ -76,11 +75,18 @@ func (o order) SessionIDArgs(id string) []string {
 
 func (o order) Track(string) func(context.Context, headless.Ended) headless.Continuation {
 	return func(_ context.Context, run headless.Ended) headless.Continuation {
-		if told, ok := strings.CutPrefix(run.Text, "in "); ok {
+		if told, ok := strings.CutPrefix(run.Stdout, "in "); ok {
 			return headless.Continuation{Session: told}
 		}
 		return headless.Continuation{Session: run.Session}
 	}
+}
+
+func (order) Failed(_ limit.Reader, run headless.Printed) (v limit.Verdict, words string) {
+	if strings.HasPrefix(run.Stdout, "refused") {
+		v = limit.Verdict{Class: limit.Overloaded, WaitHelps: true}
+	}
+	return v, words
 }
 
 func (o order) Resume(t headless.Continuation, prompt string) []string {
@@ -91,7 +97,6 @@ func (o order) Resume(t headless.Continuation, prompt string) []string {
 func talkOf(r *robot, agentName, argv string) *talk {
 	return newTalk(Options{
 		Agent: agentName, Argv: strings.Fields(argv), Prompt: func(limit.Verdict, int) string { return "continue" },
-		Hear:   func(string, headless.Recording) resume.Limited { return resume.Limited{} },
 		Agents: map[string]agent.Agent{"robots": r, "mybot": struct{ agent.Agent }{}},
 	})
 }
@@ -101,7 +106,7 @@ func (t *talk) ends(printed string) {
 	t.begins()
 	end := &ending{at: time.Now()}
 	end.stdout.add([]byte(printed))
-	t.heard(context.Background(), end)
+	t.heard(context.Background(), end, limit.Reader{})
 }
 
 func TestWhoseCommandItIs(t *testing.T) {
@@ -195,10 +200,10 @@ func TestJudgement(t *testing.T) {
 		class                limit.Class
 		gist                 string
 	}{
-		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, true, limit.UsageLimit, "You’ve hit your usage limit. Try again at 12:58 AM."},
+		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, false, limit.UsageLimit, "ERROR: You’ve hit your usage limit. Try again at 12:58 AM."},
 		"opencode, in colour": {
-			"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, true,
-			limit.RateLimit, "Rate limit reached for requests",
+			"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, false,
+			limit.RateLimit, "Error: Rate limit reached for requests",
 		},
 		"claude, with a result that is none": {"claude -p x", `{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 Overloaded"}` + "\n" +
 			`{"type":"result","subtype":"success","is_error":false,"result":"","num_turns":0}`, "", 0, true, limit.Overloaded, "API Error: 529 Overloaded"},
@@ -218,17 +223,38 @@ func TestJudgement(t *testing.T) {
 			t.Setenv("HOME", t.TempDir())
 			known, err := agents.MakeAll(config.Default())
 			require.NoError(t, err)
-			talk := newTalk(Options{Argv: strings.Fields(c.argv), Dir: "/src", Agents: known, Hear: explain.ClassifyOutput(known, 0)})
+			talk := newTalk(Options{Argv: strings.Fields(c.argv), Dir: "/src", Agents: known})
 			talk.begins()
 			end := &ending{code: c.code, at: time.Now()}
 			end.stdout.add([]byte(c.stdout))
 			end.stderr.add([]byte(c.stderr))
-			talk.heard(t.Context(), end)
+			talk.heard(t.Context(), end, limit.Reader{At: end.at})
 			require.Equal(t, c.failed, talk.failed())
 			verdict, words := talk.judge(end, limit.Reader{At: end.at})
 			require.Equal(t, c.class, verdict.Class)
 			require.Equal(t, c.gist, words)
 		})
+	}
+}
+
+func TestTheTranscriptSaysWhyARunFailedWithTheMorePreciseTime(t *testing.T) {
+	minute := time.Date(2026, 5, 4, 15, 15, 0, 0, time.UTC)
+	second := limit.Reset{At: minute.Add(20 * time.Second), Source: limit.Structured}
+	stated := func(class limit.Class, reset limit.Reset) limit.Verdict {
+		return limit.Verdict{Class: class, Reset: reset}
+	}
+	rough := limit.Reset{At: minute, Source: limit.Words, Rough: true}
+	for rule, c := range map[string]struct{ recorded, printed, want limit.Verdict }{
+		"the transcript says nothing":      {stated(limit.None, limit.Reset{}), stated(limit.UsageLimit, rough), stated(limit.UsageLimit, rough)},
+		"the transcript has the second":    {stated(limit.UsageLimit, second), stated(limit.UsageLimit, rough), stated(limit.UsageLimit, second)},
+		"the output has the second":        {stated(limit.UsageLimit, rough), stated(limit.UsageLimit, second), stated(limit.UsageLimit, second)},
+		"the output alone has a time":      {stated(limit.UsageLimit, limit.Reset{}), stated(limit.UsageLimit, second), stated(limit.UsageLimit, second)},
+		"the time is of something else":    {stated(limit.Overloaded, limit.Reset{}), stated(limit.UsageLimit, second), stated(limit.Overloaded, limit.Reset{})},
+		"the output says nothing about it": {stated(limit.UsageLimit, rough), stated(limit.None, limit.Reset{}), stated(limit.UsageLimit, rough)},
+	} {
+		talk := &talk{fault: resume.Limited{Verdict: c.recorded}}
+		talk.compare(c.printed, "")
+		require.Equal(t, c.want, talk.fault.Verdict, rule)
 	}
 }
 

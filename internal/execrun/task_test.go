@@ -210,12 +210,6 @@ func TestARunThatWasRefusedAndEndsWell(t *testing.T) {
 	code, err := Run(t.Context(), Options{
 		Argv: []string{program, "do", "x", "--in", id}, Dir: dir, Agents: map[string]agent.Agent{"robots": new(robot)},
 		Prompt: func(_ limit.Verdict, attempt int) string { return fmt.Sprint("continue ", attempt) },
-		Hear: func(_ string, rec headless.Recording) (heard resume.Limited) {
-			if strings.Contains(rec.Text, "refused") {
-				heard.Verdict = limit.Verdict{Class: limit.Overloaded, WaitHelps: true}
-			}
-			return heard
-		},
 		Policy: func(string, limit.Class) backoff.Policy {
 			return backoff.Policy{Strategy: backoff.Fixed, BaseDelay: time.Nanosecond, MaxDelay: time.Nanosecond, MaxRetries: 3}
 		},

@@ -1,5 +1,4 @@
-// Package explain tells people what files mean, without a daemon: transcripts of all agents, and other recordings of
-// them.
+// Package explain tells people what the transcripts and databases of all agents mean, without a daemon.
 package explain
 
 import (
@@ -19,10 +18,12 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude"
+	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/agent/gemini"
 	"resumed/internal/agents"
 	"resumed/internal/config"
-	"resumed/internal/explain/codex"
-	"resumed/internal/explain/recording"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/prompt"
@@ -72,14 +73,9 @@ type Explanation struct {
 
 // Explainer interprets files. It reads them with the code and the rules of the daemon, so both always agree.
 type Explainer struct {
-	agents  map[string]agent.Agent
-	readers map[string]recording.Reader
-	config  config.Config
-	rules   resume.Rules
-	limits  limit.Reader // its At is not set
-
-	// RecordedAt is when the text of a recording was printed. Zero: when its file was last modified.
-	RecordedAt time.Time
+	agents map[string]agent.Agent
+	config config.Config
+	rules  resume.Rules
 }
 
 // New returns an Explainer for the agents of that configuration, including disabled ones.
@@ -88,78 +84,71 @@ func New(cfg config.Config) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := limit.Reader{Grace: cfg.Resume.Grace}
-	return &Explainer{agents: known, readers: readers(limits), config: cfg, rules: cfg.Rules(), limits: limits}, nil
+	return &Explainer{agents: known, config: cfg, rules: cfg.Rules()}, nil
 }
 
 // Agents returns the names of the agents whose files it can read.
 func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)) }
 
 // File explains the sessions in a file, also in a rollout that Codex has compressed. name is the agent of
-// the file; if it is empty the file is recognised.
-func (x *Explainer) File(ctx context.Context, file, name string, now time.Time) (found []Explanation, err error) {
-	if file, err = filepath.Abs(file); err != nil {
-		return nil, fmt.Errorf("explain %s: %w", file, err)
-	}
-	path, remove, err := codex.Readable(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		remove()
-		for i := range found {
-			found[i].File = file
-		}
-		if err != nil && path != file {
-			err = errors.New(strings.ReplaceAll(err.Error(), path, file)) // the copy is gone
-		}
-	}()
+// the file; if it is empty the file is recognised. The error is an UnknownError if it cannot be.
+func (x *Explainer) File(ctx context.Context, file, name string, now time.Time) ([]Explanation, error) {
 	named, ok := x.agents[name]
 	if name != "" && !ok {
 		return nil, fmt.Errorf("no agent is named %q", name)
 	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fmt.Errorf("explain %s: %w", file, err)
+	}
+	path, remove, err := rollout.Readable(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	found, err := x.read(ctx, path, named, now)
+	switch {
+	case err != nil && path != file:
+		return nil, errors.New(strings.ReplaceAll(err.Error(), path, file)) // the copy is gone
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, UnknownError(file)
+	}
+	for i := range found {
+		found[i].File = file
+	}
+	return found, nil
+}
+
+// UnknownError is the path of a file that is neither a transcript nor a database.
+type UnknownError string
+
+func (path UnknownError) Error() string {
+	return string(path) + " is not recognised: it is no transcript and no database of an agent"
+}
+
+// read explains the sessions in a file; none: it is not recognised.
+func (x *Explainer) read(ctx context.Context, path string, named agent.Agent, now time.Time) ([]Explanation, error) {
 	head, err := readHead(path)
 	if err != nil {
 		return nil, err
 	}
 	if a := x.transcriptOf(path, head, named); a != nil {
-		return x.transcript(ctx, a, path, now)
-	}
-	rec, err := x.readRecording(path)
-	if err != nil {
-		return nil, err
-	}
-	if name, report, ok := x.recognised(rec.Recording, named); ok {
-		return x.recording(rec, name, report, now), nil
-	}
-	var beheaded []Explanation // a transcript without its head
-	if named != nil && len(agent.SourcesOf(named)) > 0 {
-		if beheaded, err = x.transcript(ctx, named, path, now); err != nil || beheaded[0].Session != "" {
-			return beheaded, err
+		found, err := x.sessions(ctx, a, path, now)
+		if err == nil && len(found) == 0 {
+			found = []Explanation{{Version: 1, Agent: a.Name(), Action: Leave, Why: "nothing in the file says what state a session is in"}}
 		}
+		return found, err
 	}
-	if report, ok := x.worded(rec.Recording, named); ok {
-		return x.recording(rec, name, report, now), nil
+	if named != nil && len(agent.SourcesOf(named)) > 0 { // it may be a transcript without its head
+		return x.sessions(ctx, named, path, now)
 	}
-	if beheaded != nil {
-		return beheaded, nil
-	}
-	return nil, fmt.Errorf("%s is not recognised: it is no transcript or database of an agent, no output of a run"+
-		" and no screen; with --agent any text is classified", path)
+	return nil, nil
 }
 
-func (x *Explainer) transcript(ctx context.Context, a agent.Agent, path string, now time.Time) ([]Explanation, error) {
-	var found []Explanation
-	note := x.readers[a.Name()].Note
-	add := func(out Explanation, last resume.Event) {
-		if note != nil && out.Class == limit.None {
-			if words := note(path, last); words != "" {
-				out.Why += "; " + words
-			}
-		}
-		found = append(found, out)
-	}
-	var err error
+// sessions explains the sessions in a file of the agent.
+func (x *Explainer) sessions(ctx context.Context, a agent.Agent, path string, now time.Time) (found []Explanation, err error) {
 	switch a := a.(type) {
 	case agent.DatabaseAgent:
 		var evidence []agent.Evidence
@@ -169,14 +158,14 @@ func (x *Explainer) transcript(ctx context.Context, a agent.Agent, path string, 
 			if out.Line = 0; e.Leave != "" { // a database has no lines
 				out.Action, out.Why = Leave, e.Leave
 			}
-			add(out, e.Event)
+			found = append(found, out)
 		}
 	case agent.FileAgent:
 		src, latest := agent.SourceOf(a, path), make(map[resume.Key]bool)
 		err = agent.Back(ctx, a, src, path, func(e agent.Evidence) bool {
 			if !latest[e.Key] {
 				latest[e.Key] = true
-				add(x.judge(ctx, a, path, e, now), e.Event)
+				found = append(found, x.judge(ctx, a, path, e, now))
 			}
 			return src.Shared
 		})
@@ -184,17 +173,12 @@ func (x *Explainer) transcript(ctx context.Context, a agent.Agent, path string, 
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if len(found) == 0 {
-		add(Explanation{
-			Version: 1, File: path, Agent: a.Name(), Action: Leave, Why: "nothing in the file says what state a session is in",
-		}, nil)
-	}
 	return found, nil
 }
 
 func (x *Explainer) judge(ctx context.Context, a agent.Agent, path string, e agent.Evidence, now time.Time) Explanation {
 	out := Explanation{
-		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, a.Name()), Session: e.Key.ID, Cwd: e.Cwd,
+		Version: 1, Agent: cmp.Or(e.Key.Agent, a.Name()), Session: e.Key.ID, Cwd: e.Cwd,
 		Line: lineOf(path, e.Offset),
 	}
 	x.weigh(&out, e.Event, now)
@@ -209,9 +193,12 @@ func (x *Explainer) judge(ctx context.Context, a agent.Agent, path string, e age
 		}
 		out.Plan = x.plan(ctx, a, path, e)
 	}
-	if goesOn := x.readers[a.Name()].GoesOn; goesOn != nil && out.Action == Wait && goesOn(path) {
+	switch {
+	case a.Name() == claude.Name && out.Action == Wait && transcript.GoesOn(path):
 		out.InProgress = true
 		out.Why += ", unless the agent has continued by itself by then, as it says it will"
+	case a.Name() == gemini.Name && out.Class == limit.None:
+		out.Why += silence(path, e.Event)
 	}
 	return out
 }
@@ -220,7 +207,7 @@ func (x *Explainer) plan(ctx context.Context, a agent.Agent, path string, e agen
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Interruption: resume.Interruption{Limit: limited.Verdict}, LimitedAt: limited.At}
 	said := prompt.Fill(x.config.Resume.Prompts().Of(limited.Class), prompt.Facts{Class: limited.Class, Reset: limited.Reset.At, Attempt: 1})
-	plan, err := a.Plan(ctx, session, agent.Prompt{Text: said})
+	plan, err := a.Plan(ctx, session, said)
 	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}, Prompt: said}
 	switch {
 	case err != nil:
@@ -235,6 +222,18 @@ func (x *Explainer) plan(ctx context.Context, a agent.Agent, path string, e agen
 		return nil
 	}
 	return view
+}
+
+// silence returns what a chat of Gemini CLI without an interruption does not contain, depending on its last event.
+func silence(chat string, last resume.Event) string {
+	const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
+	if _, prompted := last.(resume.Prompted); !prompted {
+		return ""
+	}
+	if gemini.Lost(chat) {
+		return "; the last prompt was taken back unanswered: " + onlyExec
+	}
+	return "; the last prompt has no answer: it is being worked on, or its run was killed or waits at a dialog; " + onlyExec
 }
 
 const longestText = 300
@@ -260,7 +259,6 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	out.View = view.Of(session, 0)
 	out.Remedy = agents.Remedy(out.View)
 	out.View.Remedy = out.Remedy
-	out.View.OwnKey = x.offer(session, now)
 	if out.InProgress {
 		out.Why = "the agent continues by itself"
 	}
@@ -280,14 +278,14 @@ func action(s resume.Session, now time.Time) (Action, string) {
 }
 
 // transcriptOf returns the agent of a transcript, by its path or its head, or nil. If an agent is named, only that one
-// is considered; if it has no reader, every file counts as its own.
+// is considered; if the user has described it, every file counts as its own.
 func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) agent.Agent {
-	if named != nil && x.readers[named.Name()].Name == "" {
+	if named != nil && heads[named.Name()] == nil {
 		return named
 	}
 	names := x.among(named)
 	for _, name := range names {
-		if a, ok := x.agents[name].(databases); ok && a.HasDatabase(path) {
+		if a, ok := x.agents[name].(interface{ HasDatabase(path string) bool }); ok && a.HasDatabase(path) {
 			return x.agents[name]
 		}
 		for _, src := range agent.SourcesOf(x.agents[name]) {
@@ -298,7 +296,7 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 		}
 	}
 	for _, name := range names {
-		if r, ok := x.readers[name]; ok && r.Recognises(head) {
+		if recognises(name, head) {
 			return x.agents[name]
 		}
 	}

@@ -58,7 +58,7 @@ func (d *diary) Observe(src agent.Source, line lines.Line) (resume.Observation, 
 
 func (d *diary) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
 
-func (d *diary) Plan(context.Context, resume.Session, agent.Prompt) (agent.Plan, error) {
+func (d *diary) Plan(context.Context, resume.Session, string) (agent.Plan, error) {
 	return agent.Plan{}, nil
 }
 

@@ -222,18 +222,18 @@ func TestAFirstSightThatIsCutShortLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// An engine that does not answer is told all of it when it does.
+// An engine that does not answer is told all of it with the file's next event.
 func TestAFirstSightThatNobodyTookIsToldAgain(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	path := filepath.Join(dir, "a.txt")
 	write(t, path, "limit old\n")
 	s.refuse = errors.New("the engine is down")
-	f, _ := ready(t, s.options(), nil, newDiary("diary", dir))
+	ready(t, s.options(), nil, newDiary("diary", dir))
 	require.Empty(t, s.told())
+	require.Empty(t, s.kept(), "no cursor is kept of what nobody knows")
 	s.set(func() { s.refuse = nil })
 	write(t, path, "move\n")
-	require.NoError(t, f.ReadNew(within(t), of("diary", path)))
-	require.Equal(t, []string{"limit old", "move"}, texts(s.told()))
+	require.Equal(t, []string{"limit old", "move"}, texts(s.await(t, 2)))
 	require.True(t, s.told()[0].Event.(resume.Limited).First)
 }
 
@@ -408,20 +408,6 @@ func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
 	_, stop = ready(t, again.options(), s.kept(), newDiary("diary", dir))
 	stop()
 	require.Equal(t, []string{"limit theirs", "limit theirs again", "limit mine by now"}, texts(again.told()))
-}
-
-// What was read and not taken is told again with the file's next event.
-func TestWhatWasReadAndRefusedIsToldAgain(t *testing.T) {
-	dir, s := t.TempDir(), newSink()
-	s.refuse = errors.New("not now")
-	path := filepath.Join(dir, "0.txt")
-	write(t, path, "limit first\n")
-	ready(t, s.options(), nil, newDiary("diary", dir))
-	require.Empty(t, s.kept(), "no cursor is kept of what nobody knows")
-	s.set(func() { s.refuse = nil })
-	write(t, path, "limit second\n")
-	s.await(t, 2)
-	require.Equal(t, []string{"limit first", "limit second"}, texts(s.told()))
 }
 
 // A disk that comes back while the daemon runs brings old news: how far it was read is

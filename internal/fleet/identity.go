@@ -40,9 +40,6 @@ type identity struct {
 // Of returns the key of a session's account; empty: the session waits for no other host. If it is not
 // known yet the caller asks again after Found is called.
 func (i *Identities) Of(s resume.Session) (key string, known bool) {
-	if s.Paid != nil {
-		return "", true // it uses its user's own key
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	e := i.current(s)

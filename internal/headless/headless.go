@@ -9,7 +9,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/lazy"
 )
@@ -45,9 +44,9 @@ type Invocation interface {
 
 // Ended is a finished run.
 type Ended struct {
-	Recording        // what it printed, on standard output and standard error
-	Code      int    // its exit code
-	Session   string // as it was given, named or printed; empty: not known
+	Printed
+	Code    int    // its exit code
+	Session string // as it was given, named or printed; empty: not known
 }
 
 // Continuation is what can be continued after a run.
@@ -72,9 +71,9 @@ func PlainID(id string) string {
 }
 
 // ToldID returns the first id in a run's records, in the field of that name.
-func ToldID(rec Recording, field string) string {
-	for _, text := range []string{rec.Text, rec.Beside} {
-		for _, data := range Records(text) {
+func ToldID(run Printed, field string) string {
+	for _, text := range []string{run.Stdout, run.Stderr} {
+		for data := range Records(text) {
 			var record map[string]json.RawMessage
 			var id string
 			if json.Unmarshal(data, &record) == nil && json.Unmarshal(record[field], &id) == nil && PlainID(id) != "" {
@@ -93,47 +92,37 @@ func Said(recorded, prompt string) bool {
 		(recorded == prompt || strings.HasPrefix(recorded, prompt+"\n") || strings.HasSuffix(recorded, "\n"+prompt))
 }
 
-// Recording is output of an agent outside of a transcript: of a run, on a screen, or of its server.
-type Recording struct {
-	Path   string    // of the file; empty: it is not a file
-	Text   string    // sanitized; of a long one the beginning and the end
-	Beside string    // the other stream of the same run, if it is known
-	At     time.Time // when it was last written to
-	Exact  bool      // At is when it was printed: the file is not a copy
-}
+// Printed is what a run printed: sanitized, and of a long text the beginning and the end.
+type Printed struct{ Stdout, Stderr string }
 
 // maxDocuments bounds how often a text is searched for the end of an object of several lines.
 const maxDocuments = 16
 
 // Records visits the JSON objects of a text: those in one line, and those that span several lines,
-// as programs print them for people. For a list it visits its objects. The number is that of the
-// object's first line.
-func Records(text string) iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
+// as programs print them for people. For a list it visits its objects.
+func Records(text string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
 		documents := 0
-		for n := 1; text != ""; n++ {
+		for text != "" {
 			line, rest, _ := strings.Cut(text, "\n")
 			record := strings.TrimSpace(line)
 			if !strings.HasPrefix(record, "{") && !strings.HasPrefix(record, "[") {
 				text = rest
 				continue
 			}
-			document, lines := json.RawMessage(record), 0
+			document := json.RawMessage(record)
 			if !json.Valid(document) && documents < maxDocuments {
 				documents++
 				decoder := json.NewDecoder(strings.NewReader(text))
 				if decoder.Decode(&document) == nil {
-					read := decoder.InputOffset()
-					lines = strings.Count(text[:read], "\n")
-					_, rest, _ = strings.Cut(text[read:], "\n")
+					_, rest, _ = strings.Cut(text[decoder.InputOffset():], "\n")
 				}
 			}
 			for _, object := range objects(document) {
-				if !yield(n, object) {
+				if !yield(object) {
 					return
 				}
 			}
-			n += lines
 			text = rest
 		}
 	}

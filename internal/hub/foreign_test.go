@@ -24,8 +24,7 @@ import (
 // mallory is a compromised host: it sends what no daemon would send.
 func mallory(t *testing.T, invitation natskv.Invitation) *nats.Conn {
 	t.Helper()
-	o := guestOf(t, invitation, "mallory", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), o))
+	o := member(t, invitation, "mallory")
 	nc, err := o.Dial()
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
@@ -77,8 +76,7 @@ func TestAHeaderThatEndsEarlyIsOneEntrysTrouble(t *testing.T) {
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
 	alice := joined(t, invitation, "alice")
-	o := guestOf(t, invitation, "mallory", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), o))
+	o := member(t, invitation, "mallory")
 	_, err := alice.Update(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0, 0)
 	require.NoError(t, err)
 	send := raw(t, hub.address, o)

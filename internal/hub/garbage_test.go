@@ -13,10 +13,7 @@ import (
 // collected, which takes minutes.
 func TestAHeartbeatLeavesLittleGarbage(t *testing.T) { // not parallel: the allocations of the whole process are counted
 	dir, invitation := newHub(t)
-	server := &node{seat: seat{Dir: dir}}
-	server.start(t)
-	t.Cleanup(server.kill)
-	require.True(t, server.wait())
+	process(t, seat{Dir: dir})
 	store := joined(t, invitation, "box")
 	_, err := store.Update(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("{}"), 0, 0)
 	require.NoError(t, err)

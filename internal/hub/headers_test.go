@@ -216,8 +216,7 @@ func TestNoHeaderOfAMemberTouchesWhatIsOthersInACluster(t *testing.T) {
 func machinesOf(t *testing.T, invitation natskv.Invitation) map[string]natskv.Options {
 	machines := make(map[string]natskv.Options)
 	for _, name := range []string{"alice", "bob", "mallory"} {
-		machines[name] = guestOf(t, invitation, name, invitation.URL)
-		require.NoError(t, natskv.Register(t.Context(), machines[name]))
+		machines[name] = member(t, invitation, name)
 	}
 	return machines
 }

@@ -38,7 +38,7 @@ type settings struct {
 	Key     []byte `json:"fleet_key"`
 	Lines   []line `json:"lines"`
 
-	StockSeed []byte `json:"stock_seed,omitempty"` // of the key that creates streams on a stock server
+	StockSeed []byte `json:"stock_seed"` // of the key that creates streams on a stock server
 }
 
 const settingsVersion = 2
@@ -72,7 +72,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if err != nil || badPort != nil || number == 0 {
 		return natskv.Invitation{}, fmt.Errorf("--listen %q: must be host:port, such as %s, with a port from 1 to 65535", listen, DefaultListen)
 	}
-	s := settings{Version: settingsVersion, Listen: listen, URL: "tls://" + net.JoinHostPort(namesOf(host)[0], port), Key: newSeed()}
+	s := settings{Version: settingsVersion, Listen: listen, URL: "tls://" + net.JoinHostPort(namesOf(host)[0], port), Key: newSeed(), StockSeed: newSeed()}
 	if err := s.invite(says); err != nil {
 		return natskv.Invitation{}, err
 	}
@@ -209,9 +209,6 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 		return s, err
 	}
 	s.Lines = slices.DeleteFunc(s.Lines, line.usedUp)
-	if s.StockSeed == nil { // the hub was created by an older version, or just now
-		s.StockSeed = newSeed()
-	}
 	if err := s.write(dir); err != nil {
 		return s, err
 	}

@@ -112,20 +112,24 @@ func until(t *testing.T, what string, ok func() bool) {
 	require.Eventually(t, ok, limit, 10*time.Millisecond, what)
 }
 
-func joined(t *testing.T, invitation natskv.Invitation, name string) *natskv.Store {
+// member returns the options of a host that was admitted.
+func member(t *testing.T, invitation natskv.Invitation, name string) natskv.Options {
 	t.Helper()
 	o := guestOf(t, invitation, name, invitation.URL)
 	require.NoError(t, natskv.Register(t.Context(), o))
-	return open(t, o)
+	return o
+}
+
+func joined(t *testing.T, invitation natskv.Invitation, name string) *natskv.Store {
+	t.Helper()
+	return open(t, member(t, invitation, name))
 }
 
 func TestAHubIsAStore(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
-	o := guestOf(t, invitation, "box", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), o))
-	fleettest.Store(t, anyKey{open(t, o)})
+	fleettest.Store(t, anyKey{joined(t, invitation, "box")})
 }
 
 // anyKey maps the keys of the common tests to names that a host called box may write.

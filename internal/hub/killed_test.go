@@ -95,6 +95,16 @@ func (n *node) start(t *testing.T) {
 	}()
 }
 
+// process starts a server and waits until it is ready.
+func process(t *testing.T, s seat) *node {
+	t.Helper()
+	n := &node{seat: s}
+	n.start(t)
+	t.Cleanup(n.kill)
+	require.True(t, n.wait())
+	return n
+}
+
 func (n *node) kill() {
 	_ = n.proc.Process.Kill()
 	_ = n.proc.Wait()

@@ -146,10 +146,7 @@ func TestManyHostsShareALimit(t *testing.T) {
 	}
 	sessions := hosts
 	dir, invitation := newHub(t)
-	server := &node{seat: seat{Dir: dir}}
-	server.start(t)
-	t.Cleanup(server.kill)
-	require.True(t, server.wait())
+	server := process(t, seat{Dir: dir})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	c := &crowd{t: t, stagger: 250 * time.Millisecond}

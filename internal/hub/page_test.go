@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/fleet"
-	"resumed/internal/fleet/natskv"
 )
 
 // counted is a proxy between a host and its hub that counts the bytes that the hub sends.
@@ -51,8 +50,7 @@ func TestAPageCostsTheSameHoweverManyRowsThereAre(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
-	o := guestOf(t, invitation, "box", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), o))
+	o := member(t, invitation, "box")
 	var sent *atomic.Int64
 	o.URL, sent = counted(t, hub.address)
 	s := open(t, o)

@@ -60,8 +60,7 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 	rev, err := alice.Update(t.Context(), fleet.Leases, fleet.HostKey("alice"), []byte("alice's"), 0, 0)
 	require.NoError(t, err)
 
-	o := guestOf(t, invitation, "mallory", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), o))
+	o := member(t, invitation, "mallory")
 	mallory := open(t, o)
 	stream := `{"name":"SPY","subjects":["resumed.v1.order.>"]}`
 	_, err = mallory.Update(t.Context(), fleet.View, "mallory.x.1", []byte(stream), 0, 0)

@@ -242,8 +242,7 @@ func TestAConnectionCostsNoLookAtOtherHosts(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
-	box := guestOf(t, invitation, "box", invitation.URL)
-	require.NoError(t, natskv.Register(t.Context(), box))
+	box := member(t, invitation, "box")
 	require.NoError(t, syscall.Mkfifo(hostFile(dir, "other"), 0o600)) // reading it would block forever
 	open(t, box)
 	stranger := guestOf(t, invitation, "stranger", invitation.URL)

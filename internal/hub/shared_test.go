@@ -98,10 +98,7 @@ func TestOneHostHoldsASession(t *testing.T) {
 func TestAFloodOfOneHostIsCut(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
-	server := &node{seat: seat{Dir: dir, Unlimited: true}}
-	server.start(t)
-	t.Cleanup(server.kill)
-	require.True(t, server.wait())
+	server := process(t, seat{Dir: dir, Unlimited: true})
 	machines := machinesOf(t, invitation)
 	alice, o := open(t, machines["alice"]), machines["mallory"]
 	nc, err := o.Dial()

@@ -73,12 +73,8 @@ func TestAStockServerServesTheFleet(t *testing.T) {
 	t.Parallel()
 	dir, invitation := newHub(t)
 	hub := serve(t, Options{Dir: dir})
-	machines := make(map[string]natskv.Options)
-	for _, name := range []string{"alice", "bob", "gone"} {
-		machines[name] = guestOf(t, invitation, name, invitation.URL)
-		require.NoError(t, natskv.Register(t.Context(), machines[name]))
-	}
-	require.NoError(t, Remove(dir, "gone"))
+	machines := machinesOf(t, invitation)
+	require.NoError(t, Remove(dir, "mallory"))
 	hub.stop()
 
 	runsStock(t, dir, hub.address)
@@ -105,7 +101,7 @@ func TestAStockServerServesTheFleet(t *testing.T) {
 		require.ErrorIs(t, trespass(t, machines["alice"], subject, false), nats.ErrPermissionViolation, subject)
 	}
 	require.ErrorIs(t, trespass(t, machines["alice"], "_INBOX_bob.>", true), nats.ErrPermissionViolation)
-	for _, stranger := range []natskv.Options{machines["gone"], guestOf(t, invitation, "carol", invitation.URL)} {
+	for _, stranger := range []natskv.Options{machines["mallory"], guestOf(t, invitation, "carol", invitation.URL)} {
 		_, err = stranger.Dial()
 		require.ErrorIs(t, err, nats.ErrAuthorization, stranger.Host)
 	}

@@ -68,9 +68,6 @@ func Facts(s view.Session) []Fact {
 	if s.Unreached == "" { // otherwise the reason contains it
 		say("to do", sanitize.Line(s.Remedy))
 	}
-	if words := OwnKey(s.OwnKey); words != "" {
-		all = append(all, Fact{Label: "your key", Text: sanitize.Line(words), Said: true})
-	}
 	if s.Owner != nil {
 		say("held by", fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind)))
 	}
@@ -226,7 +223,6 @@ func plan(p view.Plan, cwd, next string) []Part {
 	}
 	add("It is told", p.Prompt)
 	add("It goes on", p.Models)
-	add("It goes on", p.OwnKey)
 	add("Repeated from its start", CommandLine(p.Repeated...))
 	add("Left out, and why", p.LeftOut...)
 	if len(p.EnvUnset) > 0 {
@@ -286,7 +282,7 @@ func stoppedBy(s view.Session, now time.Time) (question int, why string) {
 	case s.State == resume.GaveUp:
 		return 5, join(s.Reason, s.Remedy)
 	case s.State == resume.Waiting && !s.Held && s.NextAt != nil && s.NextAt.After(now):
-		return 6, join("it continues by itself at "+stampOf(*s.NextAt), OwnKey(s.OwnKey))
+		return 6, "it continues by itself at " + stampOf(*s.NextAt)
 	case s.State == resume.Waiting:
 		return 7, cmp.Or(Why(s), "the wait is over: it starts in a moment")
 	default:

@@ -115,8 +115,6 @@ func (j *Journal) history(c resume.Change) {
 		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", line.Attempt, how, ev.PID)
 		if attempt, _ := s.Tried(ev.Mark); attempt.Models.AllowedText() != "" {
 			line.Reason += ", " + attempt.Models.AllowedText()
-		} else if attempt.OwnKey {
-			line.Reason += ", with your own key"
 		}
 	case resume.Ended:
 		if s.State == resume.Settling && s.Pending() {

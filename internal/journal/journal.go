@@ -132,9 +132,8 @@ func (j *Journal) people(c resume.Change) {
 		j.peopleOfTask(c)
 		return
 	}
-	learned, _ := c.Event.(resume.Learned)
 	_, occupied := c.Event.(resume.Occupied)
-	if j.opts.Amend != nil && (occupied || learned.Cost != nil) {
+	if j.opts.Amend != nil && occupied {
 		j.opts.Amend(notify.Limited, s)
 	}
 	_, died := c.Event.(resume.Died)

@@ -46,7 +46,7 @@ func Judge(reader limit.Reader, texts ...string) (limit.Verdict, string) {
 	var doubt string
 	for _, text := range texts {
 		v := reader.Text(text)
-		_, words := Gist(reader, text, v)
+		words := gist(reader, text, v)
 		if v.Class != limit.None && !v.InProgress {
 			return v, words
 		}
@@ -63,22 +63,22 @@ func Judge(reader limit.Reader, texts ...string) (limit.Verdict, string) {
 
 const longestGist = 160
 
-// Gist returns the line of a text with that verdict, short enough to be shown, and its number
-// from 1; if there is none, the last line with words, and 0.
-func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words string) {
-	for i, line := range slices.Backward(strings.Split(text, "\n")) {
+// gist returns the line of a text with that verdict, short enough to be shown; if there is none, the last
+// line with words.
+func gist(reader limit.Reader, text string, v limit.Verdict) (words string) {
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
 		says := wordsOf(line)
 		if !letters().MatchString(says) {
 			continue
 		}
 		if v.Class != limit.None && reader.Text(line).Class == v.Class && !dumpedField().MatchString(line) {
-			return i + 1, sanitize.Short(says, longestGist)
+			return sanitize.Short(says, longestGist)
 		}
 		if words == "" {
 			words = sanitize.Short(says, longestGist)
 		}
 	}
-	return 0, words
+	return words
 }
 
 // dumpedField matches a field of a printed object: the line above is clearer to people.

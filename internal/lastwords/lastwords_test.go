@@ -41,13 +41,6 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestGistKnowsItsLine(t *testing.T) {
-	const text = "starting\nAPI Error: 529 Overloaded\n\nbye now\n"
-	line, words := lastwords.Gist(reader, text, reader.Text("API Error: 529 Overloaded"))
-	require.Equal(t, 2, line)
-	require.Equal(t, "API Error: 529 Overloaded", words)
-}
-
 func TestAStackIsNoLastWord(t *testing.T) {
 	stack := strings.Repeat("    at async run (file:///a.js:1:2)\n", 40)
 	require.Equal(t, "Error: no more\n  at noon it was over", lastwords.Last("Error: no more\n"+stack+"  at noon it was over\n"))

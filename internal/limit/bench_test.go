@@ -1,8 +1,11 @@
 package limit
 
 import (
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func BenchmarkText(b *testing.B) {
@@ -21,4 +24,21 @@ func BenchmarkText(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkParseWeights is what the first text that is judged costs, and the memory that its weights use from then on.
+func BenchmarkParseWeights(b *testing.B) {
+	b.ReportAllocs()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	w, err := parseWeights(weightsFile)
+	require.NoError(b, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	for b.Loop() {
+		_, _ = parseWeights(weightsFile)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1024, "KB-held")
+	runtime.KeepAlive(w)
 }

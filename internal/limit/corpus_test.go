@@ -17,13 +17,12 @@ import (
 // grammar: epoch:N, epoch_ms:N, clock:HH:MM;tz=Z, date:[YYYY-]MM-DD[THH:MM];tz=Z,
 // weekday:Mon 00:00;tz=Z, duration:5d22h11m, datetime:RFC3339, daily:HH:MM;tz=Z, now.
 type sample struct {
-	Agent     string `json:"agent"`
-	Text      string `json:"text"`
-	Class     string `json:"class"`
-	ResetHint string `json:"reset_hint"`
-	Date      string `json:"date"`
-	Running   bool   `json:"in_progress"`
-	Status    int    `json:"status"`
+	Agent, Text string
+	Class       Class
+	ResetHint   string `json:"reset_hint"`
+	Date        string
+	Running     bool `json:"in_progress"`
+	Status      int
 }
 
 func samples(t *testing.T, file string) []sample {
@@ -32,12 +31,15 @@ func samples(t *testing.T, file string) []sample {
 	require.NoError(t, err)
 	defer f.Close()
 	var all []sample
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
 		var s sample
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &s), file)
 		all = append(all, s)
 	}
-	require.NotEmpty(t, all)
+	require.NoError(t, lines.Err(), file)
+	require.NotEmpty(t, all, file)
 	return all
 }
 
@@ -159,7 +161,7 @@ func TestMessagesThatWereLearnedFrom(t *testing.T) {
 		all, right := 0, 0
 		for _, s := range samples(t, file) {
 			all++
-			if noon.Text(s.Text).Class.String() == s.Class {
+			if noon.Text(s.Text).Class == s.Class {
 				right++
 			}
 		}
@@ -174,7 +176,7 @@ func readAll(t *testing.T, file string) {
 		t.Run(s.Agent+"/"+s.Text[:min(len(s.Text), 60)], func(t *testing.T) {
 			r := s.reader()
 			v := r.Text(s.Text)
-			require.Equal(t, s.Class, v.Class.String(), s.Text)
+			require.Equal(t, s.Class, v.Class, s.Text)
 			if v.Class == None {
 				require.Equal(t, Verdict{}, v)
 				return
@@ -191,5 +193,27 @@ func readAll(t *testing.T, file string) {
 				require.WithinDuration(t, want, v.Reset.At, 0, s.Text)
 			}
 		})
+	}
+}
+
+func instant(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, s)
+	require.NoError(t, err)
+	return at
+}
+
+func TestATimeAloneIsOfWords(t *testing.T) {
+	for text, want := range map[string]Reset{
+		"5m":   {At: noon.At.Add(5 * time.Minute), Counted: true},
+		"3pm":  {At: noon.At.Add(3 * time.Hour), Rough: true},
+		"soon": {},
+	} {
+		got, ok := noon.When(text)
+		require.Equal(t, want.Stated(), ok, text)
+		if ok {
+			want.Source = Words
+		}
+		require.Equal(t, want, got, text)
 	}
 }

@@ -1,15 +1,12 @@
 package limit
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"text/tabwriter"
@@ -34,8 +31,7 @@ var corpora = []struct {
 
 // The weights in the file are those that `make learn` computes from the examples.
 func TestTheWeightsAreThoseOfTheExamples(t *testing.T) {
-	bySource, err := readExamples("testdata")
-	require.NoError(t, err)
+	bySource := readExamples(t)
 	all := flat(bySource)
 	learned := trainRows(all)
 	if *learnFlag {
@@ -49,36 +45,21 @@ func TestTheWeightsAreThoseOfTheExamples(t *testing.T) {
 
 // row is a line of a corpus.
 type row struct {
-	Agent, Text string
-	Class       Class
-	counts      int
+	sample
+	counts int
 }
 
 // readExamples returns the rows by their source: an agent, a provider.
-func readExamples(dir string) (map[string][]row, error) {
+func readExamples(t *testing.T) map[string][]row {
 	bySource := map[string][]row{}
 	for _, corpus := range corpora {
-		f, err := os.Open(filepath.Join(dir, corpus.name))
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			r := row{counts: corpus.counts}
-			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-				return nil, fmt.Errorf("%s: %w", corpus.name, err)
+		for _, s := range samples(t, corpus.name) {
+			if corpus.name != "wild.jsonl" || fitted(s.Text) {
+				bySource[s.Agent] = append(bySource[s.Agent], row{s, corpus.counts})
 			}
-			if corpus.name != "wild.jsonl" || fitted(r.Text) {
-				bySource[r.Agent] = append(bySource[r.Agent], r)
-			}
-		}
-		if err := lines.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", corpus.name, err)
 		}
 	}
-	return bySource, nil
+	return bySource
 }
 
 func flat(bySource map[string][]row) []row {

@@ -35,13 +35,17 @@ var trained = sync.OnceValue(func() weights {
 	return w
 })
 
+// The second column, how many examples contain the word, is for people.
 func parseWeights(text string) (weights, error) {
-	w := weights{}
+	w := make(weights, strings.Count(text, "\n"))
 	for columns := range token.Rows(text) {
+		if len(columns) < 3 || len(columns) > 2+len(learned) {
+			return nil, fmt.Errorf("weights: %q", columns)
+		}
 		var adds weight
-		for i, field := range columns[1:] {
+		for i, field := range columns[2:] {
 			n, err := strconv.ParseInt(cmp.Or(field, "0"), 10, 16)
-			if err != nil || i >= len(learned) {
+			if err != nil {
 				return nil, fmt.Errorf("weights: %q", columns)
 			}
 			adds[i] = int16(n)

@@ -11,7 +11,7 @@ import (
 var noon = Reader{At: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), Zone: time.UTC, Grace: 2 * time.Hour}
 
 func TestTextTellsTheClass(t *testing.T) {
-	for class, lines := range map[Class][]string{
+	judged{
 		UsageLimit: {
 			`You've reached your usage limit. Please wait until 3:45 PM before continuing.`,
 			`Limit will reset at 7pm (Europe/London).`,
@@ -35,7 +35,6 @@ func TestTextTellsTheClass(t *testing.T) {
 			`5-hour limit reached ∙ resets 3pm`,
 			`Opus weekly limit reached ∙ resets Oct 9, 10am`,
 			`You've hit your Opus limit · resets 3pm (Asia/Tokyo)`,
-			`Claude Opus 4 limit reached, now using Sonnet 4`,
 			`You're out of extra usage · resets 3pm`,
 			`Spending cap reached resets 2:15am`,
 			`You've hit your org's monthly usage limit`,
@@ -92,7 +91,6 @@ func TestTextTellsTheClass(t *testing.T) {
 			`Please log in to continue`,
 			`Session expired. Please log in again.`,
 			`Your session has expired. Please run /login.`,
-			`401 Unauthorized`,
 			`Error: 401 {"error":{"message":"Incorrect API key provided"}}`,
 			`Invalid API key · Please run /login`,
 			`OAuth token revoked · Please run /login`,
@@ -150,7 +148,6 @@ func TestTextTellsTheClass(t *testing.T) {
 			`"five_hour":{"used_percentage":42,"resets_at":1794708652}`,
 		},
 		ContextOverflow: {
-			`Prompt is too long`,
 			`input is too long`,
 			`This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.`,
 			`The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).`,
@@ -241,7 +238,6 @@ func TestTextTellsTheClass(t *testing.T) {
 			`Encountered an unexpected error when processing the request, please try again`,
 			`API Error: 500 {"type":"error","error":{"type":"api_error","message":"Internal server error"},"request_id":"req"}`,
 			`API Error: 503 upstream connect error or disconnect/reset before headers`,
-			`502 Bad Gateway`,
 		},
 		BadRequest: {
 			"API Error: The model `gpt-9` does not exist or you do not have access to it.",
@@ -250,15 +246,7 @@ func TestTextTellsTheClass(t *testing.T) {
 			`There's an issue with the selected model (claude-x). It may not exist or you may not have access to it.`,
 			`API Error: 400 messages.0: bad request`,
 		},
-	} {
-		for _, line := range lines {
-			t.Run(class.String()+"/"+line[:min(len(line), 50)], func(t *testing.T) {
-				v := noon.Text(line)
-				require.Equal(t, class, v.Class, line)
-				require.Equal(t, class.Transient(), v.WaitHelps)
-			})
-		}
-	}
+	}.check(t)
 }
 
 func TestTextKnowsWhatIsNotTheAgentsOwnReport(t *testing.T) {
@@ -363,7 +351,6 @@ func TestTextReadsRecords(t *testing.T) {
 		"a daily quota by its name": {`{"error":{"code":429,"details":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}}`, UsageLimit, ""},
 		"a minute's quota":          {`{"error":{"code":429,"details":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}}`, RateLimit, ""},
 		"another quota":             {`{"error":{"code":429,"details":[{"quotaId":"Storage"}]}}`, RateLimit, ""},
-		"a retry that goes on":      {`{"type":"system","subtype":"api_error","retryInMs":572,"retryAttempt":1,"error":{"status":529}}`, Overloaded, "2026-11-15T12:00:00.572Z"},
 		"a number of seconds":       {`{"error":{"type":"usage_limit_reached","resets_in_seconds":120}}`, UsageLimit, "2026-11-15T12:02:00Z"},
 		"an RFC 3339 reset":         {`{"error":{"code":"rate_limit_exceeded","reset_at":"2026-11-15T13:00:00Z"}}`, RateLimit, "2026-11-15T13:00:00Z"},
 		"a reset that is no time":   {`{"error":{"code":"rate_limit_exceeded","reset_at":"soon"}}`, RateLimit, ""},

@@ -24,8 +24,9 @@ type example struct {
 type namedWeights map[feature]namedWeight
 
 type namedWeight struct {
-	name string
-	adds weight
+	name     string
+	examples int // how many texts contain it
+	adds     weight
 }
 
 // weights converts them to the type that the program uses.
@@ -38,29 +39,57 @@ func (w namedWeights) weights() weights {
 }
 
 const (
-	rounds     = 16
-	wantMargin = 2.0  // by how much the right class has to win
-	mostStep   = 0.03 // how much one example may move a weight
-	smallest   = 0.02 // a weight below it is left out
-	rarest     = 2    // a feature of fewer examples is left out
-	hundred    = 100
+	rounds       = 16
+	wantMargin   = 2.0  // by how much the right class has to win
+	mostStep     = 0.03 // how much one example may move a weight
+	rarest       = 2    // a feature of fewer examples is left out
+	smallest     = 0.04 // a weight below it is left out
+	smallestPair = 0.08 // a pair of words with no larger weight is left out, and the others are learned again without it
+	hundred      = 100
 )
 
-// trainWeights learns weights from examples with an averaged perceptron with a margin. The same
-// examples give the same weights, in any order.
+// exact are weights before they are rounded.
+type exact [len(learned)]float64
+
+func (e *exact) largest() float64 { return max(slices.Max(e[:]), -slices.Min(e[:])) }
+
+// known is an example: its features, as places in a list of names, and its class, as a place in learned.
+type known struct {
+	features []int32
+	class    int
+}
+
+// trainWeights learns weights from examples. The same examples give the same weights, in any order.
 func trainWeights(examples []example) namedWeights {
-	type known struct {
-		features []int32 // places in names
-		class    int
+	names, all := countFeatures(examples)
+	keep := func(kept func(f int32) bool) {
+		for i := range all {
+			all[i].features = slices.DeleteFunc(all[i].features, func(f int32) bool { return !kept(f) })
+		}
 	}
-	type counted struct {
-		name  string
-		texts int
+	keep(func(f int32) bool { return names[f].examples >= rarest })
+	first := fit(all, len(names))
+	keep(func(f int32) bool {
+		return !strings.Contains(names[f].name, " ") || first[f].largest() >= smallestPair
+	})
+	out := namedWeights{}
+	for at, learned := range fit(all, len(names)) {
+		entry := names[at]
+		for i, w := range learned {
+			if math.Abs(w) >= smallest {
+				entry.adds[i] = int16(math.Round(w * hundred))
+			}
+		}
+		if entry.adds != (weight{}) {
+			out[named(entry.name)] = entry
+		}
 	}
-	places := map[feature]int32{}
-	var names []counted
-	var all []known
-	var last string
+	return out
+}
+
+// countFeatures returns the features of the examples, in the order of their texts.
+func countFeatures(examples []example) (names []namedWeight, all []known) {
+	places, lastIn := map[feature]int32{}, map[int32]string{}
 	for _, e := range slices.SortedFunc(slices.Values(examples), func(a, b example) int {
 		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Class, b.Class))
 	}) {
@@ -75,26 +104,29 @@ func trainWeights(examples []example) namedWeights {
 			if !ok {
 				at = int32(len(names))
 				places[f] = at
-				names = append(names, counted{name: line.names[i]})
+				names = append(names, namedWeight{name: line.names[i]})
 			}
-			if e.Text != last {
-				names[at].texts++
+			if lastIn[at] != e.Text {
+				names[at].examples++
+				lastIn[at] = e.Text
 			}
 			k.features = append(k.features, at)
 		}
-		last = e.Text
 		all = append(all, k)
 	}
-	for i := range all {
-		all[i].features = slices.DeleteFunc(all[i].features, func(f int32) bool { return names[f].texts < rarest })
-	}
-	now, sum := make([][len(learned)]float64, len(names)), make([][len(learned)]float64, len(names))
+	return names, all
+}
+
+// fit is an averaged perceptron with a margin.
+func fit(all []known, features int) []exact {
+	all = slices.Clone(all)
+	now, sum := make([]exact, features), make([]exact, features)
 	dice, step := rand.New(rand.NewPCG(1, 2)), 0.0
 	for range rounds {
 		dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, k := range all {
 			step++
-			var total [len(learned)]float64
+			var total exact
 			for _, f := range k.features {
 				for i, w := range &now[f] {
 					total[i] += w
@@ -119,32 +151,29 @@ func trainWeights(examples []example) namedWeights {
 			}
 		}
 	}
-	out := namedWeights{}
-	for f, at := range places {
-		entry, counts := namedWeight{name: names[at].name}, false
-		for i := range entry.adds {
-			w := now[at][i] - sum[at][i]/step
-			if math.Abs(w) >= smallest {
-				entry.adds[i], counts = int16(math.Round(w*hundred)), true
-			}
-		}
-		if counts {
-			out[f] = entry
+	for f := range now {
+		for i := range now[f] {
+			now[f][i] -= sum[f][i] / step
 		}
 	}
-	return out
+	return now
 }
+
+const weightsHead = `// Made by make learn from the examples in testdata: how many of them contain a word, or two side by side, and what it adds for
+// each class, in hundredths. A word with ~ is the beginning of longer ones, # a number, ^ and $ the ends of a line; @ is a concept of
+// concepts.tsv, ! the look of a line.
+// word	examples`
 
 // format writes the weights, a line a feature, in the order of their names.
 func (w namedWeights) format() string {
 	var b strings.Builder
-	b.WriteString("// Made by make learn from the examples in testdata: what each word, or two side by side, adds for each class, in hundredths.\n// feature")
+	b.WriteString(weightsHead)
 	for _, c := range learned {
 		fmt.Fprintf(&b, "\t%s", c)
 	}
 	b.WriteString("\n")
 	for _, entry := range slices.SortedFunc(maps.Values(w), func(a, b namedWeight) int { return cmp.Compare(a.name, b.name) }) {
-		line := []byte(entry.name)
+		line := strconv.AppendInt([]byte(entry.name+"\t"), int64(entry.examples), 10)
 		for _, n := range entry.adds {
 			line = append(line, '\t')
 			if n != 0 {

@@ -53,7 +53,6 @@ func TestWaysOfSayingIt(t *testing.T) {
 			`We've detected too many requests from your account. Try again in 5 minutes.`,
 			`You have been temporarily throttled. Please retry in 2 minutes.`,
 			`Concurrency limit exceeded, try again in 3s`,
-			`error: RateLimited { retry_after: Some(12s) }`,
 			`{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"17s"}]}}`,
 			`{"type":"error","error":{"type":"rate_limit_error","message":"slow"},"headers":{"retry-after":"12"}}`,
 			`{"error":{"message":"Rate limit reached","retry_after_seconds":12.5}}`,
@@ -93,11 +92,9 @@ func TestWaysOfSayingIt(t *testing.T) {
 		},
 		ServerError: {
 			`API Error: 500 Internal Server Error`,
-			`502 Bad Gateway`,
 			`Error: upstream returned 504 Gateway Timeout`,
 			`The provider returned an internal error. Please try again.`,
 			`{"error":{"message":"Internal error encountered.","status":"INTERNAL","code":500}}`,
-			`Error: 520 Web server returned an unknown error`,
 		},
 		Network: {
 			`Error: connect ETIMEDOUT 104.18.6.192:443`,
@@ -114,9 +111,7 @@ func TestWaysOfSayingIt(t *testing.T) {
 			`Your session has expired. Please log in again.`,
 			`Authentication failed: token expired`,
 			`Error: 403 Forbidden`,
-			`OAuth token revoked · Please run /login`,
 			`API key expired. Please renew the API key.`,
-			`Invalid API key · Please run /login`,
 		},
 		Billing: {
 			`Your credit balance is too low. Add funds to continue.`,
@@ -126,7 +121,6 @@ func TestWaysOfSayingIt(t *testing.T) {
 			`Payment failed. Update your billing details to continue.`,
 			`Your free trial has ended. Upgrade to continue.`,
 			`Insufficient credits`,
-			`This model requires a paid plan`,
 			`Your organization has run out of credits.`,
 			`Error: 400 Your credit balance is too low to access the Anthropic API.`,
 			`spend limit reached for this workspace`,

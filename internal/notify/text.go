@@ -120,7 +120,7 @@ func (w words) title() string {
 // as many as a desktop shows.
 func (w words) bodyOfOne() string {
 	v := w.Sessions[0]
-	lines := []string{w.what(v), w.where(v), w.next(v), w.ownKey(v)}
+	lines := []string{w.what(v), w.where(v), w.next(v)}
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }
 
@@ -218,8 +218,6 @@ func switched(v view.Session) string {
 		return "; it continues with " + sanitize.Short(last.Model, 80) + " (fallback_model)"
 	case last.Fallback != "" && last.Outcome == "":
 		return "; it may continue with " + sanitize.Short(last.Fallback, 80) + " (fallback_model)"
-	case last.OwnKey:
-		return "; it continues with your own key, at your cost"
 	default:
 		return ""
 	}
@@ -252,20 +250,6 @@ func (w words) tried(v view.Session) string {
 		tried += ", " + sanitize.Short(last.Error, 80)
 	}
 	return tried
-}
-
-// worthAsking is how long a session must still have to wait before the notice says that it could
-// continue at the user's own cost.
-const worthAsking = 30 * time.Minute
-
-// ownKey returns how a session that waits long could continue at its user's own cost. It is a command
-// for a terminal of that machine: a notice has no button for it.
-func (w words) ownKey(v view.Session) string {
-	offer := v.OwnKey
-	if offer == nil || offer.Command == "" || offer.Until == nil || w.Event != Limited && w.Event != Parked || offer.Until.Sub(w.At) < worthAsking {
-		return ""
-	}
-	return "At your own cost: " + sanitize.Short(offer.Command, 120) + " (" + humanize.Estimate(offer) + ")"
 }
 
 func (w words) bodyOfMany() string {

@@ -140,10 +140,6 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		{"limited, with a context of which nobody knows", one(Limited, func(v *view.Session) {
 			v.State, v.Reason, v.Attempts, v.Attempt, v.Context = resume.Waiting, "overloaded", nil, 0, new(int64(150_000))
 		})},
-		{"limited, with an own key", one(Limited, func(v *view.Session) {
-			v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "usage limit", nil, 0
-			v.OwnKey = &view.OwnKey{Command: "resumed pay 4f2a", Until: new(at.Add(worthAsking)), AnHour: new(1.5)}
-		})},
 		{"retrying, with another model if need be", one(Retrying, func(v *view.Session) {
 			v.Attempts, v.Attempt = v.Attempts[:1], 1
 			v.Attempts[0].Fallback, v.Attempts[0].Outcome = "claude-haiku", ""
@@ -308,25 +304,6 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 	require.NotContains(t, string(body), "my plans", "what people told their agents stays on their machine")
 	require.NotContains(t, string(body), "ws://me")
 	require.Contains(t, string(body), `"started_with":{"argv":[],"seen":true,"env":["HOME"],"sandbox":null}`)
-}
-
-func TestWhenANoticeOffersTheOwnKey(t *testing.T) {
-	at := time.Date(2026, 3, 1, 2, 27, 0, 0, time.UTC)
-	offer := view.OwnKey{Command: "resumed pay 4f2a", Until: new(at.Add(worthAsking))}
-	says := func(event Event, offer *view.OwnKey) string {
-		return words{Notice: Notice{Event: event, At: at}}.ownKey(view.Session{OwnKey: offer})
-	}
-	require.Equal(t, "At your own cost: resumed pay 4f2a (not known how much)", says(Limited, &offer))
-	require.NotEmpty(t, says(Parked, &offer))
-	require.Empty(t, says(GaveUp, &offer))
-	require.Empty(t, says(Limited, nil))
-	for name, change := range map[string]func(*view.OwnKey){
-		"it is used already": func(o *view.OwnKey) { o.Command = "" }, "nobody knows until when": func(o *view.OwnKey) { o.Until = nil }, "it waits for a short while only": func(o *view.OwnKey) { o.Until = new(at.Add(worthAsking - 1)) },
-	} {
-		o := offer
-		change(&o)
-		require.Empty(t, says(Limited, &o), name)
-	}
 }
 
 func TestATextIsCutToItsLines(t *testing.T) {

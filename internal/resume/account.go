@@ -30,14 +30,8 @@ func (k AccountKey) String() string {
 	return k.Name + " (" + k.Provider + ")"
 }
 
-// AccountKey names the limit that the session shares with others. A session that uses its user's own
-// key shares none: if it moves, the limit of its account may still hold.
-func (s Session) AccountKey() AccountKey {
-	if s.Paid != nil {
-		return AccountKey{s.Account, ownKey}
-	}
-	return AccountKey{s.Account, s.Provider}
-}
+// AccountKey names the limit that the session shares with others.
+func (s Session) AccountKey() AccountKey { return AccountKey{s.Account, s.Provider} }
 
 // Account is the state of a limit that several sessions share.
 type Account struct {

@@ -14,8 +14,6 @@ func TestHowAnAccountIsNamed(t *testing.T) {
 	require.Equal(t, "opencode:default (anthropic)", s.AccountKey().String())
 	s.Provider = ""
 	require.Equal(t, "opencode:default", s.AccountKey().String())
-	s.Paid = &Paid{}
-	require.Equal(t, "opencode:default (your own key)", s.AccountKey().String())
 }
 
 func TestWhoWaitsForAWindowOfAnotherSession(t *testing.T) {
@@ -28,14 +26,13 @@ func TestWhoWaitsForAWindowOfAnotherSession(t *testing.T) {
 		s         Session
 		soon, far bool
 	}{
-		"one that knows its own time":         {stopped(limit.UsageLimit, noon), false, false},
-		"a rate limit with a time":            {stopped(limit.RateLimit, noon), false, false},
-		"one that a person asked for":         {asked, false, false},
-		"a usage limit without a time":        {stopped(limit.UsageLimit, time.Time{}), true, true},
-		"a task":                              {Session{Task: &Task{}}, true, true},
-		"a rate limit without a time":         {stopped(limit.RateLimit, time.Time{}), true, false},
-		"an overload, whatever it was told":   {stopped(limit.Overloaded, noon), true, false},
-		"one that its user's key is used for": {Session{Paid: &Paid{}}, true, false},
+		"one that knows its own time":       {stopped(limit.UsageLimit, noon), false, false},
+		"a rate limit with a time":          {stopped(limit.RateLimit, noon), false, false},
+		"one that a person asked for":       {asked, false, false},
+		"a usage limit without a time":      {stopped(limit.UsageLimit, time.Time{}), true, true},
+		"a task":                            {Session{Task: &Task{}}, true, true},
+		"a rate limit without a time":       {stopped(limit.RateLimit, time.Time{}), true, false},
+		"an overload, whatever it was told": {stopped(limit.Overloaded, noon), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			shared := c.s.SharedLimit()

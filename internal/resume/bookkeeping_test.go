@@ -207,18 +207,3 @@ func TestASessionThatIsForgottenKeepsItsLastPrompt(t *testing.T) {
 	require.Nil(t, w.StartedWith())
 	require.Nil(t, w.Forgotten().StartedWith(), "otherwise it would be continued with the flags of an earlier start")
 }
-
-func TestAKeyIsUsedByItsOwnRules(t *testing.T) {
-	w := paying().resume()
-	own := w.now.Add(10 * time.Minute)
-	w.do(limitedUntil(w.now, limit.RateLimit, own))
-	require.Equal(t, own, w.NextAt, "a time that was named to the key holds for it")
-
-	w.rules.WeeklyReserve = 20
-	why, _ := w.rules.ReservedBy(Usage{WeekUsed: 90, WeekResetsAt: w.now.Add(time.Hour)}, w.Session, w.now)
-	require.Empty(t, why, "it does not use the allowance that is kept for people")
-
-	w = newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(3*time.Hour)))
-	w.Run = &Run{Mark: "m"}
-	require.Contains(t, w.WhyNotOwnKey(noon), "still runs")
-}

@@ -166,14 +166,14 @@ func (c Change) WorksOn() bool {
 }
 
 // Disproves reports whether this step shows that the usage limit of a session was over before its reset:
-// the session works again, with the model that the limit had stopped, and at the cost of its account.
+// the session works again, with the model that the limit had stopped.
 func (c Change) Disproves() (reset, at time.Time, ok bool) {
 	ev, moved := c.Event.(Progressed)
 	was, by := c.Before, &c.Before.Limit
 	if !was.Interrupted() {
 		by = was.Left // a person continued it
 	}
-	if !moved || by == nil || by.Class != limit.UsageLimit || was.Paid != nil || was.last().OwnKey {
+	if !moved || by == nil || by.Class != limit.UsageLimit {
 		return reset, at, false
 	}
 	reset, at = by.Reset.At, Earlier(ev.At, c.At)

@@ -184,15 +184,13 @@ func TestWhatDisprovesALimit(t *testing.T) {
 
 	with := func(change func(*Session)) Session { s := stopped; change(&s); return s }
 	for name, c := range map[string]Change{
-		"work at its reset":               works(stopped, reset.Add(-SameWindow)),
-		"work from before it":             works(stopped, noon),
-		"a prompt":                        {At: c.At, Event: Prompted{At: c.At}, Before: stopped, After: c.After},
-		"an overload":                     works(with(func(s *Session) { s.Limit.Class = limit.Overloaded }), c.At),
-		"work at its user's own cost":     works(with(func(s *Session) { s.Paid = &Paid{} }), c.At),
-		"the run before was at that cost": works(with(func(s *Session) { s.Attempts = []Attempt{{N: 1, OwnKey: true}} }), c.At),
-		"a session that was not stopped":  works(Session{State: Watching}, c.At),
-		"another model":                   {At: c.At, Event: c.Event, Before: stopped, After: with(func(s *Session) { s.State, s.Model = Watching, "small" })},
-		"what does not end the wait":      {At: c.At, Event: c.Event, Before: stopped, After: stopped},
+		"work at its reset":              works(stopped, reset.Add(-SameWindow)),
+		"work from before it":            works(stopped, noon),
+		"a prompt":                       {At: c.At, Event: Prompted{At: c.At}, Before: stopped, After: c.After},
+		"an overload":                    works(with(func(s *Session) { s.Limit.Class = limit.Overloaded }), c.At),
+		"a session that was not stopped": works(Session{State: Watching}, c.At),
+		"another model":                  {At: c.At, Event: c.Event, Before: stopped, After: with(func(s *Session) { s.State, s.Model = Watching, "small" })},
+		"what does not end the wait":     {At: c.At, Event: c.Event, Before: stopped, After: stopped},
 	} {
 		_, _, early := c.Disproves()
 		require.False(t, early, name)

@@ -22,10 +22,6 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		s = s.conclude(NoProgress, "its transcript showed no new work within "+backoff.FormatDuration(r.Settle), now)
 		return s.wait(r, now, now, u)
 	}
-	if unpaid := s.withoutExpiredPayment(now); unpaid.Paid != s.Paid {
-		unpaid.Reason = s.cause("")
-		return unpaid // still due, but with its account, where other sessions may go first
-	}
 	if why := r.TooCold(s, now); why != "" {
 		return s.park(why)
 	}
@@ -39,7 +35,6 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		Mark:      ev.Mark,
 		StartedAt: now,
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
-		OwnKey:    s.Paid != nil,
 	})
 	s.State, s.NextAt, s.NotBefore = Resuming, time.Time{}, time.Time{}
 	return s
@@ -66,9 +61,6 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 		return s
 	}
 	s.Run = nil
-	if ev.Unpaid != "" && s.Paid != nil {
-		return s.conclude(ev.Outcome, ev.Err, now).unpaid(ev.Unpaid, r, now)
-	}
 	if ev.Outcome == Denied {
 		return s.denied(ev, now)
 	}
@@ -91,9 +83,6 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 		return s
 	}
 	s = s.withdraw()
-	if ev.Then == DropOwnKey && s.Paid != nil {
-		return s.unpaid(ev.Why, r, now)
-	}
 	s.Owner, s.Unreached = ev.Owner, ""
 	switch ev.Then {
 	case UserLeft:
@@ -113,7 +102,7 @@ func (s Session) notSent(ev NotSent, r Rules, now time.Time) Session {
 		s.ClosedAt = now
 	case NeedsOrder:
 		s.RetryAskedAt = time.Time{}
-	case TryAgain, KeepForPeople, DropOwnKey:
+	case TryAgain, KeepForPeople:
 	}
 	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
 		return s // the rules decide until when, and they may change

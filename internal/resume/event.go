@@ -18,6 +18,9 @@ type (
 		Text  string // in the agent's words, for people
 		First bool   // found when the file was read for the first time: it may be old
 
+		// AtWord is why only a person's word continues the session, for people; empty: it continues by itself.
+		AtWord string
+
 		// Context is what the provider reads again at a resume; zero: not known.
 		Context Context
 	}
@@ -101,7 +104,6 @@ type (
 		Mark    string
 		Outcome Outcome // Delivered, Failed, TimedOut, Denied or Unknown
 		Err     string  // for people; empty if it succeeded
-		Unpaid  string  // why the user's own key is not used any longer; empty: it may be used
 	}
 
 	// Recalled takes back a resume that was not sent yet.
@@ -137,7 +139,6 @@ const (
 	UserLeft                      // its user has left it for an empty session
 	NeedsOrder                    // it is tried again; the person's order was given without knowing this, and no longer counts
 	KeepForPeople                 // the rest of the week's allowance is reserved for people: the rules say until when
-	DropOwnKey                    // the user's own key cannot be used: it waits for its account
 )
 
 // Events about the process that holds a stopped session.
@@ -257,7 +258,6 @@ func (CameBack) event()       {}
 func (Expired) event()        {}
 func (Learned) event()        {}
 func (ProcessUnknown) event() {}
-func (Pay) event()            {}
 func (Enqueued) event()       {}
 func (Relisted) event()       {}
 func (Became) event()         {}
@@ -317,7 +317,6 @@ type Learned struct {
 
 	Context *Context
 	Usage   *Usage
-	Cost    *Cost
 
 	Subagents *[]Subagent
 
@@ -331,10 +330,6 @@ type ProcessUnknown struct {
 	Shows  string
 	Offers Permission // in what it would continue
 }
-
-// Pay is a person's order to continue a session with their own key, at their cost. It holds until the
-// limit that stopped the session is over. Only a person can give it.
-type Pay struct{}
 
 // The events of a task.
 type (

@@ -21,9 +21,6 @@ func (s Session) learned(ev Learned, r Rules, now time.Time) Session {
 	if ev.Continues != nil && s.Allowed != nil && s.Allowed.For == nil {
 		s.Allowed = &Word{For: ev.Continues}
 	}
-	if ev.Cost != nil {
-		s.Cost = *ev.Cost
-	}
 	if ev.Context != nil {
 		s = s.weighed(*ev.Context, r, now)
 	}

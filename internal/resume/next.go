@@ -48,7 +48,6 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Prompted:
 		return s.prompted(ev, now)
 	case Cancelled:
-		s.Paid = nil
 		return s.rest(now, "stopped by a person")
 	case Due:
 		return s.due(ev, r, now, u)
@@ -110,8 +109,6 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.released(ev, r, now)
 	case Retry:
 		return s.retried(ev, r, now)
-	case Pay:
-		return s.pay(r, now)
 	case Forget:
 		if s = s.withoutSubagents("cancelled by " + who(ev.By)); !s.Interrupted() {
 			return s
@@ -172,14 +169,11 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.RetryAskedAt = time.Time{} // the person's order was carried out, even if its start is not known yet
 	}
 
-	if s = s.withoutExpiredPayment(ev.At); !old && s.keyRefused(ev) {
-		return s.conclude(LimitedOut, ev.Text, now).unpaid("your own key was refused: "+describe(ev.Verdict, ev.Text), r, now)
-	}
 	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > SameWindow) {
 		s.Windows++
 	}
 	if old { // or the daemon before never sent it: then the session waits for this limit
-		s.Limit, s.LimitText = ev.Verdict, ev.Text
+		s.Limit, s.LimitText, s.AtWord = ev.Verdict, ev.Text, ev.AtWord
 		return s
 	}
 	// A repeated refusal while the session waits does not begin a new wait, which would never end.
@@ -188,7 +182,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.StoppedAt, s.InterruptedAt, s.Reported = ev.At, ev.At, false
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
-	s.Limit, s.LimitText, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.At, time.Time{}, nil
+	s.Limit, s.LimitText, s.AtWord, s.LimitedAt, s.LiftedAt, s.Left = ev.Verdict, ev.Text, ev.AtWord, ev.At, time.Time{}, nil
 	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // TellCold reports it in a step of its own
 		s.Context = ev.Context
 		s.Context.At = Earlier(s.Context.At, now)
@@ -240,9 +234,6 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 	if did := s.last().Models.UsedText(); did != "" {
 		why += ", " + did
 	}
-	if s.last().OwnKey {
-		why += ", with your own key"
-	}
 	return s.conclude(Recovered, "", now).rest(now, why)
 }
 
@@ -253,7 +244,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	s.PromptedAt, s.Undo = Later(s.PromptedAt, Earlier(ev.At, now)), nil
 	s = s.withoutSubagents("continued by " + cmp.Or(ev.By, "a person"))
 	if ev.By == "" {
-		s.Windows, s.CutOffs, s.Paid = 0, 0, nil // a person continues it with their own account
+		s.Windows, s.CutOffs = 0, 0
 	}
 	if !s.Interrupted() || s.cutAfter(ev.At) {
 		return s

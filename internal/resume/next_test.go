@@ -446,6 +446,29 @@ func TestAnOrderIsCarriedOutOnce(t *testing.T) {
 	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt, "nothing before a stated reset")
 }
 
+// A session that only a person's word continues is parked at each stop, also after a resume that did not help.
+func TestEachResumeNeedsAWordOfItsOwn(t *testing.T) {
+	stopped := func(at time.Time) Limited {
+		ev := limitedUntil(at, limit.UsageLimit, at.Add(time.Hour))
+		ev.AtWord = "nobody has tried it"
+		return ev
+	}
+	w := newWalk().do(stopped(noon))
+	require.Equal(t, Parked, w.State)
+	require.Contains(t, w.Reason, "nobody has tried it; `resumed retry 4f2a` continues it")
+	w.after(time.Minute).do(Retry{})
+	require.Equal(t, Waiting, w.State)
+	require.Equal(t, w.now, w.NextAt)
+	w.do(Due{Mark: "a"}, Sending{Mark: "a"}, Started{Mark: "a", Process: Process{PID: 7}}, Ended{Mark: "a", Outcome: Failed, Err: "exit status 1"})
+	require.Equal(t, Parked, w.State, "it is not tried again")
+	w.do(Retry{}).resume().after(time.Second).end(Delivered).do(Progressed{At: w.now})
+	require.Equal(t, Watching, w.State)
+	w.after(time.Minute).do(stopped(w.now))
+	require.Equal(t, Parked, w.State)
+	w.do(limited(w.now.Add(time.Second), limit.RateLimit))
+	require.Equal(t, Waiting, w.State, "it is said of each stop")
+}
+
 // A prompt that a live process refuses was not sent: the person's order still holds.
 func TestAnOrderStandsUntilItIsCarriedOut(t *testing.T) {
 	reset := noon.Add(time.Hour)

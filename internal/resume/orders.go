@@ -1,10 +1,7 @@
 package resume
 
 import (
-	"fmt"
 	"time"
-
-	"resumed/internal/limit"
 )
 
 func who(machine string) string {
@@ -21,7 +18,6 @@ func (s Session) cancelled(by string, now time.Time) Session {
 		s.State = Waiting
 	}
 	interruption := &Undo{s.State, s.Interruption}
-	s.Paid = nil
 	if s = s.rest(now, "cancelled by "+who(by)); interruption.Asks == "" && interruption.SilentAt.IsZero() { // otherwise nothing had stopped it
 		s.Undo = interruption
 	}
@@ -60,7 +56,7 @@ func (s Session) retried(ev Retry, r Rules, now time.Time) Session {
 		s = s.withWord()
 	}
 	s = s.archived()
-	s.Paid, s.Windows, s.CutOffs, s.Reported = nil, 0, 0, false
+	s.Windows, s.CutOffs, s.Reported = 0, 0, false
 	s.NotBefore, s.MissedAt, s.ClosedAt = time.Time{}, time.Time{}, time.Time{}
 	s.RetryAskedAt, s.WaitFrom, s.StoppedAt = now, now, now
 	s = s.untilElapsed(r.PolicyOf(s).Policy, r)
@@ -104,52 +100,4 @@ func (s Session) expired(now time.Time) Session {
 		return s
 	}
 	return s.rest(now, "forgotten: it "+ended+" longer ago than history.ended_keep")
-}
-
-// ownKey is the provider in the account of a session that uses its user's own key: a limit there says
-// nothing about the session's own account.
-const ownKey = "your own key"
-
-// WhyNotOwnKey says why the session cannot continue with its user's own key; empty: the session itself
-// does not prevent it.
-func (s Session) WhyNotOwnKey(now time.Time) string {
-	switch {
-	case !s.State.CanRetry() || s.Pending():
-		return "it is not stopped"
-	case s.Limit.Class != limit.UsageLimit:
-		return "only a session that a usage limit stopped can continue with your own key, and this one was stopped by " + describe(s.Limit, "")
-	case !s.Limit.Reset.Stated():
-		return "it is not known when its limit is over, and your own key would be used until then"
-	case !s.Limit.Reset.At.After(now):
-		return "its limit is over: it continues with its account"
-	case s.Run != nil:
-		return "the command of an earlier resume still runs"
-	default:
-		return ""
-	}
-}
-
-func (s Session) pay(r Rules, now time.Time) Session {
-	if s.WhyNotOwnKey(now) != "" || r.Excluded(s.Cwd) != "" {
-		return s
-	}
-	paid := &Paid{AskedAt: now, Until: s.Limit.Reset.At, Limit: s.Limit, LimitText: s.LimitText}
-	s = s.retried(Retry{Now: true}, r, now)
-	s.Paid = paid
-	s.Reason = fmt.Sprintf("due now, with your own key as you asked; from %s on with its account again", paid.Until.UTC().Format(time.RFC3339))
-	return s
-}
-
-// keyRefused reports whether a refusal says that the key cannot help either: a later try would fail
-// again.
-func (s Session) keyRefused(ev Limited) bool {
-	return s.Paid != nil && (ev.Class == limit.UsageLimit || ev.Class == limit.Auth || ev.Class == limit.Billing)
-}
-
-// withoutExpiredPayment returns the session to its account if the time of its own key is over.
-func (s Session) withoutExpiredPayment(at time.Time) Session {
-	if s.Paid != nil && !at.Before(s.Paid.Until) {
-		s.Paid = nil
-	}
-	return s
 }

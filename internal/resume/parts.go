@@ -62,7 +62,6 @@ type Attempt struct {
 	Outcome   Outcome       `json:"outcome,omitempty"`
 	Err       string        `json:"err,omitempty"`
 	Models    Models        `json:"models,omitzero"`
-	OwnKey    bool          `json:"own_key,omitempty"` // it used its user's own key
 }
 
 // during reports whether a record of that time may come from the attempt.
@@ -75,7 +74,7 @@ func (a Attempt) during(at time.Time) bool {
 type Models struct {
 	Own      string `json:"own,omitempty"`      // the session's
 	Fallback string `json:"fallback,omitempty"` // as the user named it; empty: no other model may be used
-	Used     string `json:"spoke,omitempty"`    // the other model, once it has answered
+	Used     string `json:"used,omitempty"`     // the other model, once it has answered
 }
 
 func (m Models) switched(spoke string) Models {
@@ -111,7 +110,7 @@ type Run struct {
 
 	// Unverifiable says that the prompt goes to a process that we did not start, as keys or as a
 	// message: only the transcript can show its result.
-	Unverifiable bool `json:"no_proof,omitempty"`
+	Unverifiable bool `json:"unverifiable,omitempty"`
 
 	// Behind is the last event of the session when such a prompt was handed over: records up to there
 	// say nothing about the prompt.
@@ -265,32 +264,6 @@ type Usage struct {
 	Lifts time.Time `json:"lifts,omitzero"`
 }
 
-// Cost is what a session has cost so far, as its agent counts it, at the prices of the provider's API.
-// Users with a subscription do not pay it.
-type Cost struct {
-	USD  float64       `json:"usd"`
-	Work time.Duration `json:"work"` // how long the agent has worked
-	Read int64         `json:"read"` // the position in the transcript up to which it was read
-}
-
-// AnHour returns the cost of an hour of work so far; 0: not known.
-func (c Cost) AnHour() float64 {
-	if c.Work < time.Second {
-		return 0
-	}
-	return c.USD / c.Work.Hours()
-}
-
-// Paid says that a session continues with its user's own key.
-type Paid struct {
-	AskedAt time.Time `json:"asked_at"`
-	Until   time.Time `json:"until"` // when the limit of its account is over
-
-	// What stopped it. The session waits for this again if the key does not help.
-	Limit     limit.Verdict `json:"limit"`
-	LimitText string        `json:"limit_text,omitempty"`
-}
-
 // Newcomer is a session that began in the directory of a stopped one.
 type Newcomer struct {
 	Key    Key       `json:"key"`
@@ -325,6 +298,7 @@ type Blocked struct {
 type Interruption struct {
 	Limit     limit.Verdict `json:"limit,omitzero"`       // what stopped it
 	LimitText string        `json:"limit_text,omitempty"` // in the agent's words
+	AtWord    string        `json:"at_word,omitempty"`    // why only a person's word continues it; empty: it continues by itself
 	StoppedAt time.Time     `json:"stopped_at,omitzero"`  // when it was first stopped, since it last moved or a person asked for a retry
 
 	InterruptedAt time.Time `json:"interrupted_at,omitzero"` // when it was first stopped, since it last moved
@@ -337,20 +311,20 @@ type Interruption struct {
 	Newcomer  *Newcomer `json:"newcomer,omitempty"`  // the session with which a person continued in its directory
 	Needs     Need      `json:"needs,omitempty"`     // what a person is asked for, if the reason is one that programs know too
 	Shows     string    `json:"shows,omitempty"`     // the programs that TrustNeeded is about, as in Trusted
-	Reported  bool      `json:"told,omitempty"`      // a person was told why it still waits
+	Reported  bool      `json:"reported,omitempty"`  // a person was told why it still waits
 
 	Offered Permission `json:"offered,omitzero"` // in what it would continue, as the person who is asked is shown
 
 	LiftedAt time.Time `json:"lifted_at,omitzero"` // when the limit was seen to be over before its reset
 
-	NextAt       time.Time `json:"next_at,omitzero"`     // Waiting: when it is resumed; Settling: until when the transcript must move
-	WaitFrom     time.Time `json:"wait_from,omitzero"`   // when the wait began
-	Jitter       float64   `json:"dice,omitempty"`       // the random part of the wait
-	RetryAskedAt time.Time `json:"asked,omitzero"`       // when a person asked for a try, which ends the wait
-	NotBefore    time.Time `json:"hold,omitzero"`        // the wait does not end before this, also if NextAt is computed again
-	Blocked      *Blocked  `json:"held,omitempty"`       // it is due, but Reason holds it back; nil: it is not
-	GivesUpAt    time.Time `json:"gives_up_at,omitzero"` // when the tries end; zero: their number ends them
-	MissedAt     time.Time `json:"missed_at,omitzero"`   // when it would have been resumed if a daemon had run: a person is asked first
+	NextAt       time.Time `json:"next_at,omitzero"`        // Waiting: when it is resumed; Settling: until when the transcript must move
+	WaitFrom     time.Time `json:"wait_from,omitzero"`      // when the wait began
+	Jitter       float64   `json:"jitter,omitempty"`        // the random part of the wait
+	RetryAskedAt time.Time `json:"retry_asked_at,omitzero"` // when a person asked for a try, which ends the wait
+	NotBefore    time.Time `json:"not_before,omitzero"`     // the wait does not end before this, also if NextAt is computed again
+	Blocked      *Blocked  `json:"blocked,omitempty"`       // it is due, but Reason holds it back; nil: it is not
+	GivesUpAt    time.Time `json:"gives_up_at,omitzero"`    // when the tries end; zero: their number ends them
+	MissedAt     time.Time `json:"missed_at,omitzero"`      // when it would have been resumed if a daemon had run: a person is asked first
 
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last maxAttempts of them
 	Cut      []Attempt `json:"cut,omitempty"`      // resumes that ended with their daemon: they do not count, but may have left a prompt

@@ -243,7 +243,7 @@ func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) 
 func (r Rules) ReservedBy(u Usage, s Session, now time.Time) (why string, until time.Time) {
 	until = u.WeekResetsAt.Add(r.Margin)
 	free := r.WeeklyReserve <= 0 || u.WeekUsed < 100-float64(r.WeeklyReserve) || !until.After(now)
-	if free || !s.RetryAskedAt.IsZero() || s.Paid != nil {
+	if free || !s.RetryAskedAt.IsZero() {
 		return "", time.Time{}
 	}
 	return fmt.Sprintf("%.0f %% of the week's allowance is used, and the last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",

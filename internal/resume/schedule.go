@@ -29,9 +29,6 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	}
 	policy := r.PolicyOf(s).Policy
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
-		if s.Paid != nil {
-			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
-		}
 		// Only a person or new work in the session ends this state.
 		s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
 		s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", s.Tries(), plural(s.Tries(), "resume")))
@@ -73,7 +70,7 @@ func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 // before the wait began and a resume has been tried since: it did not help, so the backoff decides.
 func (s Session) Stated(r Rules) (time.Time, bool) {
 	reset := s.Limit.Reset
-	if !reset.Stated() || s.Paid != nil && s.Limit == s.Paid.Limit { // with a key, the session does not wait for that reset
+	if !reset.Stated() {
 		return time.Time{}, false
 	}
 	at := Earlier(reset.At, cmp.Or(s.LiftedAt, reset.At))
@@ -94,9 +91,11 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 		return join(s.last().Err, "the resume that you asked for did not help")
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return s.cause("waiting does not help")
+	case s.AtWord != "":
+		return s.AskToContinue(join(s.cause(""), s.AtWord), Permission{})
 	case s.left(r):
 		return s.leftWhy()
-	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
+	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
 			reset.At.UTC().Format(time.RFC3339), backoff.FormatDuration(r.MaxWait), s.retry())
 	case r.MaxWindows > 0 && s.CutOffs > r.MaxWindows:
@@ -146,21 +145,6 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
 	}
 	s.NextAt = r.allowed(Later(at, s.NotBefore), now)
-	return s
-}
-
-// unpaid ends the use of the user's own key: the session waits for its limit again, and why is reported
-// to a person.
-func (s Session) unpaid(why string, r Rules, now time.Time) Session {
-	paid := *s.Paid
-	s = s.archived()
-	if !s.Interrupted() {
-		s.LimitedAt, s.StoppedAt, s.InterruptedAt = now, now, now
-	}
-	s.Paid, s.RetryAskedAt, s.NotBefore, s.GivesUpAt = nil, time.Time{}, time.Time{}, time.Time{}
-	s.Limit, s.LimitText, s.WaitFrom = paid.Limit, paid.LimitText, now
-	s = s.schedule(r, now)
-	s.Reason, s.Reported = join(why, s.Reason), true
 	return s
 }
 

@@ -63,10 +63,6 @@ func (s *State) UnmarshalText(text []byte) error {
 // that it starts.
 const MarkVariable = "RESUMED_MARK"
 
-// OwnKeyVariable is set in the environment of a command that uses its user's own key, and of the
-// processes that it starts.
-const OwnKeyVariable = "RESUMED_OWN_KEY"
-
 // Session is one conversation of one agent. It is a value: Next returns a new one and changes nothing
 // that both share.
 type Session struct {
@@ -87,7 +83,6 @@ type Session struct {
 	LeftOut []string `json:"left_out,omitempty"` // what the last resume did not repeat of Origin, for people
 	Context Context  `json:"context,omitzero"`   // what the provider reads again at a resume, if known
 	Usage   Usage    `json:"usage,omitzero"`     // how much of its account's allowances is used, if known
-	Cost    Cost     `json:"cost,omitzero"`      // what it has cost until now, if known
 
 	BornAt      time.Time `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time `json:"found_at,omitzero"`     // when a daemon first observed it
@@ -106,7 +101,6 @@ type Session struct {
 
 	Undo *Undo `json:"undo,omitempty"` // the interruption that a person cancelled, until it is over; nil: none
 
-	Paid      *Paid      `json:"paid,omitempty"`      // set if it continues with its user's own key
 	Subagents []Subagent `json:"subagents,omitempty"` // that were stopped since a person's last prompt, and have not continued
 
 	Windows int       `json:"windows,omitempty"`  // usage limits met since a person's last prompt
@@ -115,8 +109,8 @@ type Session struct {
 	Runs    int       `json:"runs,omitempty"`     // how often it was claimed, also without effect: part of the names of a resume's files
 	Past    []Attempt `json:"past,omitempty"`     // the resumes of the previous interruption
 
-	NoticeID    string `json:"call,omitempty"`  // notice of the step at which a person was needed; later events do not change it
-	NoticeCount int    `json:"calls,omitempty"` // how many such notices there were
+	NoticeID    string `json:"notice_id,omitempty"`    // notice of the step at which a person was needed; later events do not change it
+	NoticeCount int    `json:"notice_count,omitempty"` // how many such notices there were
 
 	Interruption
 }

@@ -10,17 +10,13 @@ import (
 	"strings"
 
 	"resumed/internal/atomicfile"
-	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/lazy"
 	"resumed/launchd"
 )
 
-// Units that install writes begin with marker; plugins of earlier releases begin with pluginMarker.
-const (
-	marker       = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
-	pluginMarker = "// Written by resumed"
-)
+// Units that install writes begin with marker.
+const marker = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
 
 // madeLine matches a line that records a directory, or the program copy, that install made.
 var madeLine = lazy.Regexp(`(?m)^# made (?:directory|file): (.*)$`)
@@ -32,19 +28,10 @@ type ownFile struct {
 }
 
 func isOurs(text string) bool {
-	return strings.HasPrefix(text, marker) || strings.HasPrefix(text, pluginMarker) || launchd.Ours(text)
+	return strings.HasPrefix(text, marker) || launchd.Ours(text)
 }
 
-// installed returns the existing files that install wrote, with their texts. Earlier releases also wrote
-// plugins.
-func installed(m manager) []ownFile {
-	files := m.allFiles()
-	for _, agent := range []string{"opencode", "kilo"} {
-		files = append(files, ownFile{path: filepath.Join(dirs.Config(os.Getenv), agent, "plugin", "resumed.js")})
-	}
-	return present(files)
-}
-
+// present returns the existing files that install wrote, with their texts.
 func present(files []ownFile) []ownFile {
 	var found []ownFile
 	for _, f := range files {

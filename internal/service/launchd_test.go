@@ -89,20 +89,20 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.NoError(t, i.install(t.Context(), m, s, false))
 	require.Equal(t, []string{"bootout " + target, "bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
 
-	require.NoError(t, i.uninstall(t.Context(), m, true, false))
+	require.NoError(t, i.uninstall(t.Context(), m, true))
 	require.FileExists(t, plist)
-	require.NoError(t, i.uninstall(t.Context(), m, false, false))
+	require.NoError(t, i.uninstall(t.Context(), m, false))
 	require.NoFileExists(t, plist)
 	require.Equal(t, []string{"bootout " + target}, orders())
 	out.Reset()
-	require.NoError(t, i.uninstall(t.Context(), m, false, false))
+	require.NoError(t, i.uninstall(t.Context(), m, false))
 	require.Equal(t, "Nothing is installed.\n", out.String())
 
 	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
 	require.ErrorContains(t, i.install(t.Context(), m, s, false), "Domain does not support")
 	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
 	require.ErrorContains(t, i.install(t.Context(), m, s, false), "was not made by resumed")
-	require.NoError(t, i.uninstall(t.Context(), m, false, false))
+	require.NoError(t, i.uninstall(t.Context(), m, false))
 	require.FileExists(t, plist)
 }
 
@@ -129,26 +129,6 @@ func TestSessionsThatWereStoppedBeforeAreWaitedFor(t *testing.T) {
 		testInstaller("/nowhere", &out).tellStopped(t.Context())
 		require.Empty(t, out.String(), "there is no daemon")
 	})
-}
-
-// A plugin that an earlier release wrote goes with the service; one of the user's own stays.
-func TestUninstallOnMacOSRemovesPluginsOfEarlierReleases(t *testing.T) {
-	home, _ := withLaunchctl(t)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-	var out bytes.Buffer
-	i := testInstaller(home, &out)
-	m, err := newLaunchdAgent()
-	require.NoError(t, err)
-	old, own := filepath.Join(home, "config/opencode/plugin/resumed.js"), filepath.Join(home, "config/kilo/plugin/resumed.js")
-	for path, text := range map[string]string{old: "// Written by resumed: tells it when", own: "// somebody's own"} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	require.NoError(t, i.install(t.Context(), m, spec{program: filepath.Join(home, "resumed")}, false))
-	require.FileExists(t, old)
-	require.NoError(t, i.uninstall(t.Context(), m, false, false))
-	require.NoFileExists(t, old)
-	require.FileExists(t, own)
 }
 
 // words returns the texts in a property list.

@@ -119,7 +119,7 @@ func (m systemdUser) examine(ctx context.Context, report Report) {
 		return
 	}
 	switch {
-	case len(installed(m)) > 0:
+	case len(present(m.allFiles())) > 0:
 		report.OK("systemd", fmt.Sprintf("version %d, %s is installed", version, unitName))
 	case m.packaged():
 		report.OK("systemd", fmt.Sprintf("version %d, a package's unit is enabled", version))

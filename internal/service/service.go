@@ -298,9 +298,6 @@ func RecordedPath() string {
 
 // tellPlugins prints how to add the plugin to the agents that are installed and do not have it.
 func (i Installer) tellPlugins() {
-	for _, h := range findOldHooks() {
-		fmt.Fprintf(i.Out, "\n%s still calls resumed by what an earlier release wrote into %s. The plugin replaces it:\n  resumed uninstall --hooks\n", h.title, h.path)
-	}
 	cfg, err := i.Config()
 	if err != nil {
 		return

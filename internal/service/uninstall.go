@@ -133,11 +133,7 @@ func (i Installer) Uninstall(ctx context.Context, dryRun, purge, yes bool) error
 	if err != nil {
 		return err
 	}
-	hooks, err := i.removeOldHooks(dryRun)
-	if err != nil {
-		return err
-	}
-	if err := i.uninstall(ctx, m, dryRun, hooks); err != nil {
+	if err := i.uninstall(ctx, m, dryRun); err != nil {
 		return err
 	}
 	if purge {
@@ -149,22 +145,11 @@ func (i Installer) Uninstall(ctx context.Context, dryRun, purge, yes bool) error
 	return nil
 }
 
-// UninstallHooks only removes the hooks of an earlier release.
-func (i Installer) UninstallHooks(dryRun bool) error {
-	found, err := i.removeOldHooks(dryRun)
-	if err == nil && !found {
-		fmt.Fprintln(i.Out, "There are no hooks of an earlier release to remove. A plugin is removed in its agent (docs/plugin.md).")
-	}
-	return err
-}
-
-// uninstall removes the service; hooks means that hooks were removed already.
-func (i Installer) uninstall(ctx context.Context, m manager, dryRun, hooks bool) error {
-	files := installed(m)
+// uninstall removes the service.
+func (i Installer) uninstall(ctx context.Context, m manager, dryRun bool) error {
+	files := present(m.allFiles())
 	if len(files) == 0 {
-		if !hooks {
-			fmt.Fprintln(i.Out, "Nothing is installed.")
-		}
+		fmt.Fprintln(i.Out, "Nothing is installed.")
 		return nil
 	}
 	made := madeBefore(files)

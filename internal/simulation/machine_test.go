@@ -56,7 +56,7 @@ func (b *bot) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) 
 	}
 }
 
-func (b *bot) Plan(context.Context, resume.Session, agent.Prompt) (agent.Plan, error) {
+func (b *bot) Plan(context.Context, resume.Session, string) (agent.Plan, error) {
 	return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/"}}, nil
 }
 
@@ -66,7 +66,7 @@ func (b *bot) Start(resume.Session) (agent.Plan, error) {
 
 func (b *bot) Home() string { return "bot:default" }
 
-func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, words agent.Prompt) (agent.Plan, error) {
+func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, prompt string) (agent.Plan, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.world.place(s.Key)
@@ -78,14 +78,12 @@ func (b *bot) PlanLive(_ context.Context, s resume.Session, owner resume.Owner, 
 		return agent.Plan{Skip: &agent.Skip{Why: "a prompt waits for it"}}, nil
 	}
 	switch p.way {
-	case "message":
-		return agent.Plan{Send: &agent.Sending{To: "it", Text: words.Text, Do: func(context.Context) error { return b.message(p, mark) }}}, nil
 	case "queue":
 		return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/", Unverifiable: true}}, nil
 	case "keys":
 		process := resume.Process{PID: owner.PID, Start: uint64(owner.PID)}
 		judge := func(screen string) agent.ScreenState { return agent.ScreenState{Draft: screen} }
-		return agent.Plan{Type: &agent.Typing{Process: process, Text: words.Text + " " + mark, Judge: judge}}, nil
+		return agent.Plan{Type: &agent.Typing{Process: process, Text: prompt + " " + mark, Judge: judge}}, nil
 	default:
 		return agent.Plan{}, nil
 	}
@@ -99,38 +97,6 @@ func (b *bot) HasPendingPrompt(_ context.Context, s resume.Session) (bool, error
 		p.open = "" // there it is
 	}
 	return p.queue > 0, nil
-}
-
-// message hands a prompt to the process that holds the session, by a request that
-// may be refused, and whose answer may be lost.
-func (b *bot) message(p *place, mark string) error {
-	dice, alive := b.pass("message %s", mark)
-	if !alive {
-		return errDead
-	}
-	b.mu.Lock()
-	lost := !b.calm && dice%5 == 1
-	switch {
-	case p.owner == 0 || !b.calm && dice%5 == 0:
-		b.mu.Unlock()
-		return &agent.NotSentError{Why: "it does not listen"}
-	case !b.calm && dice%5 == 2: // the request was lost
-		p.open, lost = mark, true
-	default:
-		b.sent(p, mark, "message")
-		p.inbox++
-	}
-	b.mu.Unlock()
-	if _, alive := b.pass("answer to %s", mark); !alive {
-		return errDead
-	}
-	if lost {
-		return errors.New("connection reset by peer")
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p.open = "" // the answer is the proof
-	return nil
 }
 
 // computer is where commands run. They outlive a daemon.

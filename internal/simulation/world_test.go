@@ -288,7 +288,7 @@ func (w *world) hold(p *place) {
 	} else {
 		w.counts.pids++
 		p.owner = w.counts.pids
-		p.way = []string{"message", "queue", "keys", "none"}[w.dice.IntN(4)]
+		p.way = []string{"queue", "keys", "none"}[w.dice.IntN(3)]
 	}
 	w.log("%s held by %d (%s)", p.key.ID, p.owner, p.way)
 }

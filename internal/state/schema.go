@@ -22,8 +22,8 @@ import (
 const (
 	databaseName = "resumed.db"
 
-	// schemaVersion is stored in the database's user_version.
-	schemaVersion = 1
+	// schemaVersion is stored in the database's user_version. A database of a lower version is set aside, not converted.
+	schemaVersion = 2
 
 	// applicationID is stored in the database's header, so that another program's file of the same name
 	// is not taken for ours: "RSMD".
@@ -78,7 +78,6 @@ CREATE INDEX history_session ON history (agent, id);
 `
 
 // VersionError says that the database was written by another version of resumed, or by another program.
-// It is not changed.
 type VersionError struct {
 	Path  string
 	Found int // 0: not a state database
@@ -86,12 +85,17 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	if e.Found == 0 {
+	switch {
+	case e.Found == 0:
 		return fmt.Sprintf("%s is not a state database of resumed; move it away to start afresh", e.Path)
+	case e.older():
+		return fmt.Sprintf("%s has state version %d and this resumed knows version %d; the daemon sets it aside when it starts", e.Path, e.Found, e.Known)
 	}
 	return fmt.Sprintf("%s has state version %d and this resumed knows version %d; "+
 		"run the resumed that wrote it, or move the file away to start afresh", e.Path, e.Found, e.Known)
 }
+
+func (e *VersionError) older() bool { return e.Found > 0 && e.Found < e.Known }
 
 // DamagedError says that the database cannot be read.
 type DamagedError struct {
@@ -242,15 +246,24 @@ var rescued = []struct{ table, key string }{
 // mostRescued bounds how many rows of a table are read: a damaged tree may be endless.
 const mostRescued = 1_000_000
 
+// moveAside renames the database, and the files beside it. It returns the new path.
+func moveAside(dir, why string) (aside string, err error) {
+	path := filepath.Join(dir, databaseName)
+	aside = path + "." + why + "-" + time.Now().UTC().Format("20060102T150405.000000000Z")
+	for _, beside := range []string{"-shm", "-wal", ""} { // the database last: then it starts again after an interruption
+		if err := os.Rename(path+beside, aside+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("move it aside: %w", err)
+		}
+	}
+	return aside, nil
+}
+
 // rescue moves a damaged database aside and creates a new one with the rows that can still be read. It
 // returns a text for people.
 func rescue(dir string, log *slog.Logger, damaged *DamagedError) (found string, err error) {
-	path := filepath.Join(dir, databaseName)
-	aside := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000000Z")
-	for _, beside := range []string{"-shm", "-wal", ""} { // the database last: then an interrupted rescue starts again
-		if err := os.Rename(path+beside, aside+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", errors.Join(damaged, fmt.Errorf("move it aside: %w", err))
-		}
+	aside, err := moveAside(dir, "damaged")
+	if err != nil {
+		return "", errors.Join(damaged, err)
 	}
 	db, err := openDatabase(dir)
 	if err != nil {

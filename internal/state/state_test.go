@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -210,6 +211,33 @@ func TestADatabaseThatIsNotOursIsLeftAlone(t *testing.T) {
 			require.NoError(t, open(t, dir).Close(), "the lock must be free and a fresh start possible")
 		})
 	}
+}
+
+// Half of what another version meant could be read: an action could be taken twice.
+func TestADatabaseOfAnOlderVersionIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.Put(session("s-1", 1))
+	require.NoError(t, s.Close())
+	db, err := openFile(s.Path(), nil)
+	require.NoError(t, err)
+	_, err = db.Exec("PRAGMA user_version = 1")
+	require.NoError(t, errors.Join(err, db.Close()))
+	_, err = OpenReader(dir)
+	require.ErrorContains(t, err, "the daemon sets it aside")
+
+	var log strings.Builder
+	s, err = Open(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	require.Empty(t, load(t, s).Sessions)
+	require.Empty(t, s.Found(), "nothing is wrong with it")
+	require.Equal(t, 1, strings.Count(log.String(), "\n"))
+	aside, err := filepath.Glob(s.Path() + ".older-*")
+	require.NoError(t, err)
+	require.Len(t, aside, 1)
+	require.Contains(t, log.String(), aside[0])
+	s.Put(session("s-2", 1))
+	require.Len(t, load(t, reopen(t, s)).Sessions, 1, "it is set aside once")
 }
 
 func TestAFirstStartThatWasCutOffIsBegunAgain(t *testing.T) {

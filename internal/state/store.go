@@ -53,8 +53,8 @@ type Store struct {
 
 // Open locks the state directory for this process and opens the database in it; both are created if
 // missing. The error is a *HeldError if another daemon has the directory, and a *VersionError if the
-// database is not one that this program knows. A damaged one is moved aside, and its readable rows are
-// copied: Found reports it.
+// database is of a newer version or of another program. One of an older version is moved aside, and a new one
+// begins. A damaged one is moved aside, and its readable rows are copied: Found reports it.
 func Open(dir string, log *slog.Logger) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -69,6 +69,14 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 	}
 	log = log.With("component", "state")
 	s, err := openStore(dir, lock, log)
+	if other, ok := errors.AsType[*VersionError](err); ok && other.older() {
+		var aside string
+		if aside, err = moveAside(dir, "older"); err == nil {
+			log.Warn("the state is of an older version: it was moved aside, and interruptions are found again in the transcripts",
+				"version", other.Found, "moved_to", aside)
+			s, err = openStore(dir, lock, log)
+		}
+	}
 	if damaged, ok := errors.AsType[*DamagedError](err); ok {
 		var found string
 		if found, err = rescue(dir, log, damaged); err == nil {

@@ -60,20 +60,16 @@ func (p Renderer) stillness(d control.Daemon) (lines []string) {
 // mostOffers bounds how many offers are shown: the details of each session show its own.
 const mostOffers = 3
 
-// offers shows which sessions continue at their user's own cost, or could, or with another model, while
-// they wait.
+// offers shows which sessions could continue with another model while they wait.
 func (p *Printer) offers(sessions []view.Session) {
 	var offers []string
 	names := make(map[string][]string)
 	for _, s := range sessions {
-		words := humanize.OwnKey(s.OwnKey)
-		if words == "" && humanize.Needs(s) == humanize.Time {
-			words = s.Remedy
-		}
-		switch {
-		case words == "":
+		words := s.Remedy
+		if words == "" || humanize.Needs(s) != humanize.Time {
 			continue
-		case names[words] == nil:
+		}
+		if names[words] == nil {
 			offers = append(offers, words)
 		}
 		names[words] = append(names[words], sanitize.Line(s.Name))
@@ -82,7 +78,7 @@ func (p *Printer) offers(sessions []view.Session) {
 		if i == 0 {
 			p.Lines("")
 		}
-		p.Wrapped(some(names[words]) + ": " + humanize.ReasonAt(sanitize.Line(words), p.Now))
+		p.Wrapped(some(names[words]) + ": " + sanitize.Line(words))
 		delete(names, words)
 	}
 	if len(names) > 0 {
@@ -156,7 +152,7 @@ func (p Renderer) accounts(accounts []control.Account) []string {
 		words, colour := accountWords(a, p.Now)
 		limit = max(limit, ansi.StringWidth(words))
 		row := []Cell{{Text: sanitize.Line(a.String())}, {words, colour}, {Text: fmt.Sprint(a.Sessions)}}
-		if used := strings.Trim(humanize.Used(a.Windows)+", "+humanize.Banked(a.Banked), ", "); used != "" {
+		if used := humanize.Used(a.Windows); used != "" {
 			row = append(row, Cell{Text: used})
 			head = Row("ACCOUNT", "LIMIT", "SESSIONS", "USED")
 		}

@@ -94,16 +94,3 @@ func TestWhatASessionUsedIsReadWhenItMovesAndIsKept(t *testing.T) {
 		require.Len(t, r.reports, 2, "and does not report it again")
 	})
 }
-
-// What its user pays for is no part of the account's allowance.
-func TestASessionOnItsUsersOwnKeyTellsNothingOfAnAccount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &room{stored: map[string][]byte{}, told: map[string][]Reading{"one": used(85)}}
-		c := r.collector()
-		paid := moved("one", "a", resume.Progressed{})
-		paid.After.Paid = &resume.Paid{}
-		c.Observe(paid)
-		c.readMoved(t.Context())
-		require.Empty(t, r.read)
-	})
-}

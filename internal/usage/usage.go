@@ -335,9 +335,6 @@ func (c *Collector) Observe(change resume.Change) {
 	default:
 		return
 	}
-	if change.After.Paid != nil {
-		return // it uses its user's own key, not the account's allowance
-	}
 	c.mu.Lock()
 	c.moved[change.After.AccountKey()] = change.After
 	c.mu.Unlock()

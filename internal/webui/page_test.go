@@ -22,12 +22,12 @@ func TestRefusedOrderSaysWhy(t *testing.T) {
 	require.Equal(t, 400, ask(p, "POST", at("/session/retry"), "id="+strings.Repeat("x", formLimit), known).Code)
 }
 
-// Whoever sees the page may steer sessions, and spend nothing.
-func TestThePageSpendsNothing(t *testing.T) {
+// Whoever sees the page may not give every order.
+func TestThePageTakesItsOwnOrdersOnly(t *testing.T) {
 	p := newPage(t, &board{})
 	known := known(t, p)
 	require.Equal(t, 200, ask(p, "POST", at("/session/retry"), "agent=a&id=1", known).Code)
-	require.Equal(t, 404, ask(p, "POST", at("/session/"+string(control.OwnKey)), "agent=a&id=1", known).Code)
+	require.Equal(t, 404, ask(p, "POST", at("/session/"+string(control.Stop)), "agent=a&id=1", known).Code)
 }
 
 // A person who gives an order and closes the page has given it.

@@ -21,141 +21,25 @@ import (
 // root is where the repository begins. A test goes there by itself, so that go test sees which files it reads.
 const root = "../.."
 
-// arrows says which package may import which. Arrows go down; siblings meet in
-// app. A package that is not listed may import none of ours.
-var arrows = map[string][]string{
-	"cmd/resumed": {
-		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/caller", "internal/commandline", "internal/plain", "internal/config", "internal/config/edit", "internal/control",
-		"internal/demo", "internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
-		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/process", "internal/procfs", "internal/prompt", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner",
-		"internal/sanitize", "internal/service", "internal/shell", "internal/shellinit", "internal/starts", "internal/state", "internal/terminal/shellpty", "internal/terminal/tmux", "internal/termui", "internal/usage", "internal/wake",
-	},
-	"internal/demo": {
-		"internal/agents", "internal/app", "internal/buildinfo", "internal/config", "internal/control", "internal/humanize", "internal/notify", "internal/resume", "internal/sanitize", "internal/termui", "internal/wake",
-	},
-	"internal/service": {
-		"internal/resume", "internal/resume/view",
-		"internal/agents", "internal/atomicfile", "internal/config", "internal/control", "internal/dirs", "internal/hint", "internal/humanize", "internal/lazy", "internal/ownership",
-		"internal/program", "internal/sanitize", "launchd", "systemd",
-	},
-	"internal/doctor": {
-		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
-		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state",
-	},
-	"cmd/resumed-hub": {
-		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
-	},
-	"internal/app": {
-		"internal/runenv", "internal/starts",
-		"internal/agent", "internal/agents", "internal/backend", "internal/budget/ownkey", "internal/caller", "internal/config", "internal/config/reload", "internal/control", "internal/deliver", "internal/feed",
-		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/midturn", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/process", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
-		"internal/queue", "internal/runner", "internal/sdnotify", "internal/state", "internal/webui",
-		"internal/usage",
-	},
-	"internal/midturn": {"internal/agent", "internal/process", "internal/procfs", "internal/resume", "internal/wake"},
-	"internal/deliver": {
-		"internal/program", "internal/runenv", "internal/starts",
-		"internal/agent", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/prompt", "internal/resume", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
-	},
-	"internal/backend": {
-		"internal/agent", "internal/agents", "internal/budget/ownkey", "internal/caller", "internal/control", "internal/deliver", "internal/feed", "internal/fleet/member", "internal/journal", "internal/limit", "internal/notify", "internal/process", "internal/queue", "internal/sanitize",
-		"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/runfiles", "internal/runner", "internal/state", "internal/usage", "internal/webui",
-	},
-	"internal/budget/ownkey": {"internal/agents", "internal/budget", "internal/config", "internal/resume", "internal/resume/view"},
-	"internal/queue":         {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},
-	"internal/sdnotify":      {"internal/humanize", "internal/resume", "internal/wake"},
-	"internal/usage":         {"internal/resume", "internal/wake"},
-	"internal/feed":          {"internal/lines", "internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
-	"internal/journal":       {"internal/control", "internal/notify", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state"},
-	"internal/metrics":       {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
-	"internal/explain": {
-		"internal/headless", "internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/prompt", "internal/resume", "internal/resume/view", "internal/lastwords", "internal/lazy",
-	},
-	"internal/explain/*": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/lazy", "internal/limit", "internal/resume",
-	},
-	"internal/explain/recording": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/limit", "internal/resume",
-	},
-	"internal/agents":          {"internal/starts", "internal/agent", "internal/agent/*", "internal/config", "internal/lazy", "internal/limit", "internal/ownership", "internal/process", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
-	"internal/execrun":         {"internal/agent", "internal/backoff", "internal/childenv", "internal/humanize", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume", "internal/headless", "internal/starts"},
-	"internal/commandline":     {"internal/buildinfo", "internal/hint", "internal/logging", "internal/plain", "internal/sanitize"},
-	"internal/logging":         {"internal/sanitize"},
-	"internal/lastwords":       {"internal/lazy", "internal/sanitize", "internal/limit"},
-	"internal/config":          {"internal/dirs", "internal/backoff", "internal/budget", "internal/humanize", "internal/lazy", "internal/limit", "internal/ownership", "internal/prompt", "internal/resume"},
-	"internal/config/reload":   {"internal/config", "internal/fsevents", "internal/mounts", "internal/ownership"},
-	"internal/config/edit":     {"internal/atomicfile", "internal/config"},
-	"internal/state":           {"internal/atomicfile", "internal/backoff", "internal/fsevents", "internal/lock", "internal/outbox", "internal/regular", "internal/resume", "internal/wake"},
-	"internal/lease":           {"internal/atomicfile", "internal/lock", "internal/regular"},
-	"internal/lock":            {"internal/backoff", "internal/regular"},
-	"internal/caller":          {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume"},
-	"internal/peer":            {"internal/procfs", "internal/resume"},
-	"internal/control":         {"internal/caller", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
-	"internal/termui":          {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/webui":           {"internal/atomicfile", "internal/plain", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/lazy", "internal/resume", "internal/resume/view", "internal/timeline", "internal/usage", "internal/wake"},
-	"internal/timeline":        {"internal/control", "internal/humanize", "internal/limit", "internal/resume", "internal/resume/view"},
-	"internal/humanize":        {"internal/backoff", "internal/lazy", "internal/limit", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/usage"},
-	"internal/notify/channels": {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume", "internal/sanitize"},
-	"internal/notify/digest":   {"internal/journal", "internal/notify", "internal/resume", "internal/resume/view", "internal/state", "internal/wake"},
-	"internal/notify/*":        {"internal/notify", "internal/plain", "internal/notify/remote", "internal/backoff", "internal/childenv", "internal/lazy", "internal/ownership", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/sessionbus", "internal/wake"},
-	"internal/notify":          {"internal/backoff", "internal/humanize", "internal/lazy", "internal/outbox", "internal/sanitize", "internal/limit", "internal/resume", "internal/resume/view", "internal/usage", "internal/wake"},
-	"internal/ownership":       {"internal/regular", "internal/sanitize"},
-	"internal/runfiles":        {"internal/atomicfile", "internal/resume", "internal/runner"},
-	"internal/runner":          {"internal/usermanager", "internal/atomicfile", "internal/dirs", "internal/procfs", "internal/regular", "internal/sessionbus", "internal/childenv", "internal/lazy", "internal/sanitize", "internal/resume"},
-	"internal/childenv":        {"internal/resume"},
-	"internal/sessionbus":      {"internal/dirs"},
-	"internal/shellinit":       {"internal/atomicfile"},
-	"internal/terminal":        {"internal/procfs", "internal/resume"},
-	"internal/shell":           {"internal/lazy", "internal/peer", "internal/procfs", "internal/resume", "internal/terminal", "internal/terminal/*"},
-	"internal/terminal/*":      {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
-	"internal/runenv":          {"internal/agent", "internal/childenv", "internal/leash", "internal/resume", "internal/runner", "internal/sanitize", "internal/starts"},
-	"internal/starts":          {"internal/atomicfile", "internal/mounts", "internal/procfs", "internal/regular", "internal/resume", "internal/usermanager"},
-	"internal/usermanager":     {"internal/dirs"},
-	"internal/leash":           {"internal/resume", "internal/childenv", "internal/lazy"},
-	"internal/fleet":           {"internal/lazy", "internal/limit", "internal/resume", "internal/sanitize", "internal/wake"},
-	"internal/fleet/fleettest": {"internal/fleet"}, // for tests alone
-	"internal/fleet/natskv":    {"internal/fleet", "internal/regular", "internal/wake"},
-	"internal/fleet/member":    {"internal/agent", "internal/plain", "internal/config", "internal/control", "internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/lazy", "internal/notify", "internal/resume", "internal/resume/view", "internal/wake"},
-	"internal/hub":             {"internal/atomicfile", "internal/plain", "internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/lazy"},
-	"internal/watch":           {"internal/fsevents", "internal/mounts", "internal/sparse"},
-	"internal/headless":        {"internal/lazy"},
-	"internal/lines":           {"internal/sparse"},
-	"internal/agent":           {"internal/headless", "internal/lines", "internal/starts", "internal/usermanager", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage", "internal/childenv", "internal/lazy", "internal/sparse"},
-	"internal/process":         {"internal/usermanager", "internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
-	"internal/program":         {"internal/lazy", "internal/resume"},
-	"internal/agenttest":       {"internal/headless", "internal/lines", "internal/agent", "internal/explain/recording", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/resume"}, // for tests alone
-	"internal/agent/claude": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/claude/*", "internal/lazy", "internal/leash", "internal/limit", "internal/program", "internal/resume",
-	},
-	"internal/agent/claude/account": {
-		"internal/agent", "internal/agent/claude/startup", "internal/agent/claude/transcript", "internal/limit", "internal/resume", "internal/usage",
-	},
-	"internal/agent/claude/holders":    {"internal/lines", "internal/agent", "internal/agent/claude/transcript", "internal/process", "internal/procfs", "internal/resume"},
-	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/lazy", "internal/resume"},
-	"internal/agent/claude/startup":    {"internal/leash"},
-	"internal/agent/claude/transcript": {"internal/lines", "internal/agent", "internal/lazy", "internal/limit", "internal/resume", "internal/sanitize"},
-	"internal/agent/claude/claudetest": {"internal/process", "internal/procfs"}, // for tests alone
-	"internal/agent/codex": {
-		"internal/headless", "internal/lines", "internal/agent", "internal/agent/codex/*", "internal/lazy", "internal/leash", "internal/limit", "internal/resume", "internal/sqliteread", "internal/usage",
-	},
-	"internal/agent/codex/rollout": {"internal/lines", "internal/agent", "internal/lazy", "internal/limit", "internal/resume", "internal/usage"},
-	"internal/agent/opencode": {
-		"internal/headless", "internal/agent", "internal/agent/opencode/*", "internal/backoff", "internal/childenv", "internal/dirs", "internal/fsevents", "internal/lazy", "internal/leash", "internal/process", "internal/program", "internal/resume", "internal/sqliteread",
-	},
-	"internal/agent/opencode/database":  {"internal/agent", "internal/lines", "internal/limit", "internal/resume", "internal/sqliteread"},
-	"internal/agent/opencode/processes": {"internal/agent", "internal/leash", "internal/process", "internal/resume"},
-	"internal/agent/opencode/server":    {"internal/backoff", "internal/limit"},
-	"internal/agent/*":                  {"internal/headless", "internal/lines", "internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/lazy", "internal/usage"},
-	"internal/sqliteread":               {"internal/backoff"},
-	"internal/resume":                   {"internal/backoff", "internal/limit"},
-	"internal/resume/engine":            {"internal/backoff", "internal/limit", "internal/resume", "internal/resume/view"},
-	"internal/resume/view":              {"internal/limit", "internal/resume"},
-	"internal/prompt":                   {"internal/lazy", "internal/limit"},
-
-	"internal/limit":      {"internal/lazy", "internal/limit/token", "internal/limit/when"},
-	"internal/limit/when": {"internal/lazy", "internal/limit/token"},
-	"internal/budget":     {"internal/lazy"},
-	"internal/sanitize":   {"internal/lazy"},
+// floors are the packages from the top of the house down: one imports only what is on a lower floor. What is on no
+// floor is at the bottom, and below internal. Rooms for tests alone are on none.
+var floors = []string{
+	"cmd/resumed cmd/resumed-hub",
+	"demo",
+	"app",
+	"backend",
+	"doctor execrun explain notify/channels queue service",
+	"agents",
+	"agent/claude",
+	"agent/claude/account agent/claude/holders agent/claude/screen agent/codex agent/copilot agent/custom agent/gemini agent/kimi agent/opencode agent/pi agent/qwen deliver webui",
+	"agent/claude/transcript agent/codex/rollout agent/opencode/database agent/opencode/processes notify/digest notify/discord notify/gotify notify/mail notify/ntfy notify/pushover notify/slack notify/telegram notify/webhook",
+	"agent/claude/startup config/edit config/reload feed fleet/member journal metrics midturn notify/command notify/desktop notify/remote runenv termui timeline",
+	"agent config control hub notify runfiles sdnotify shell",
+	"caller fleet/natskv humanize leash process resume/engine runner terminal/shellpty terminal/tmux",
+	"childenv fleet peer program resume/view starts state terminal usage",
+	"commandline lastwords prompt resume",
+	"lease limit logging ownership",
+	"headless limit/when lines lock sanitize sessionbus shellinit sqliteread usermanager watch",
 }
 
 // libraries says which package may know which library. One that is not listed
@@ -189,17 +73,10 @@ var libraries = map[string][]string{
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }
 
-// knownOnlyIn narrows a library further, to files.
-var knownOnlyIn = map[string]string{
-	"github.com/spf13/viper":                  "internal/config/load.go",
-	"github.com/coreos/go-systemd/v22/daemon": "internal/sdnotify/sdnotify.go",
-	"github.com/coreos/go-systemd/v22/dbus":   "internal/runner/unit.go",
-}
-
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
 	"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/token", "internal/limit/when",
-	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/budget", "internal/prompt",
+	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/prompt",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
@@ -251,11 +128,18 @@ func isModule(dir string) bool {
 
 func TestArrowsGoDown(t *testing.T) {
 	t.Chdir(root)
+	floor := make(map[string]int)
+	for n, names := range floors {
+		for name := range strings.FieldsSeq(names) {
+			floor[name] = len(floors) - n
+		}
+	}
+	of := func(pkg string) int { return floor[strings.TrimPrefix(pkg, "internal/")] }
 	for _, s := range sources(t) {
 		for _, imported := range s.imports {
 			ours, found := strings.CutPrefix(imported, "resumed/")
-			if found && !matchesAny(arrows[generalise(s.pkg)], ours) {
-				t.Errorf("%s may not import %s", s.file, ours)
+			if found && !strings.HasSuffix(s.pkg, "test") && of(s.pkg) <= of(ours) {
+				t.Errorf("%s may not import %s, which is not on a lower floor", s.file, ours)
 			}
 		}
 	}
@@ -289,20 +173,6 @@ func TestTheDaemonContainsNoServer(t *testing.T) {
 	require.True(t, seen["internal/fleet/natskv"])
 }
 
-func generalise(pkg string) string {
-	if dir := path.Dir(pkg); arrows[pkg] == nil && arrows[dir+"/*"] != nil {
-		return dir + "/*"
-	}
-	return pkg
-}
-
-func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, _ := path.Match(pattern, name)
-		return ok
-	})
-}
-
 func TestLibrariesStayInTheirRooms(t *testing.T) {
 	t.Chdir(root)
 	for _, s := range sources(t) {
@@ -314,11 +184,6 @@ func TestLibrariesStayInTheirRooms(t *testing.T) {
 			rooms, known := rooms(imported)
 			if !known || !slices.Contains(rooms, s.pkg) {
 				t.Errorf("%s may not know %s", s.file, imported)
-			}
-			for library, only := range knownOnlyIn {
-				if within(imported, library) && only != s.file {
-					t.Errorf("%s may be known in %s only, not in %s", imported, only, s.file)
-				}
 			}
 		}
 	}
@@ -381,7 +246,7 @@ func TestPatternsAreCompiledWhenTheyAreNeeded(t *testing.T) {
 			return true
 		})
 	}
-	require.Greater(t, tried, 100)
+	require.Greater(t, tried, 50)
 }
 
 // literal returns the value of a text, or of several that are added.

@@ -16,6 +16,8 @@ import (
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/headless"
 	"resumed/internal/leash"
+	"resumed/internal/limit"
+	"resumed/internal/lines"
 	"resumed/internal/resume"
 )
 
@@ -28,7 +30,6 @@ var Builtin = agent.Builtin{
 	Title:           "Claude Code",
 	Headless:        "claude -p",
 	Models:          true,
-	OwnKey:          account.KeyVariable,
 	Variables:       []string{startup.HomeVariable},
 	CommandVariable: "CLAUDECODE",
 	Remedies:        agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact", Switch: "/model"},
@@ -144,11 +145,6 @@ func (a *Agent) Subagents(ctx context.Context, s resume.Session) ([]resume.Subag
 	return a.reader.Subagents(ctx, s.Transcript, s.WorkSince())
 }
 
-// Cost returns what the session has cost until now.
-func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, known bool, err error) {
-	return transcript.Cost(ctx, s.Transcript)
-}
-
 var _ headless.CommandLine = (*Agent)(nil)
 
 type invocation struct {
@@ -192,7 +188,7 @@ func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence
 func (i invocation) Track(string) func(context.Context, headless.Ended) headless.Continuation {
 	return func(_ context.Context, run headless.Ended) headless.Continuation {
 		if strings.HasSuffix(i.Value("--output-format"), "json") {
-			if told := headless.ToldID(run.Recording, "session_id"); told != "" {
+			if told := headless.ToldID(run.Printed, "session_id"); told != "" {
 				return headless.Continuation{Session: told, Transcript: i.room.transcript(told)}
 			}
 		}
@@ -205,6 +201,43 @@ func (i invocation) Track(string) func(context.Context, headless.Ended) headless
 		}
 		return t
 	}
+}
+
+// result is a record that says how a run ended, or why.
+type result struct {
+	Type     string           `json:"type"`
+	Subtype  string           `json:"subtype"`
+	Terminal string           `json:"terminal_reason"`
+	IsError  bool             `json:"is_error"`
+	Status   int              `json:"api_error_status"`
+	Result   string           `json:"result"`
+	Turns    int              `json:"num_turns"`
+	Limit    transcript.Quota `json:"rate_limit_info"` // of the record before a refusal
+}
+
+func (r result) failed() bool {
+	return r.IsError && !strings.HasPrefix(r.Subtype, "error_max_") && !strings.HasPrefix(r.Terminal, "aborted")
+}
+
+// Failed returns why the run failed, as its result says whatever its exit code is; of class none: it says nothing.
+func (invocation) Failed(limits limit.Reader, run headless.Printed) (v limit.Verdict, words string) {
+	var refused transcript.Quota
+	for data := range headless.Records(run.Stdout) {
+		r, _ := lines.Parse[result](data)
+		switch {
+		case r.Limit.Status == "rejected":
+			refused = r.Limit
+		case r.Type != "result":
+		case r.failed():
+			v, words = transcript.Refusal{Text: r.Result, Status: r.Status}.Verdict(limits), r.Result
+			if at, stated := refused.Reset(); stated && v.Class == limit.UsageLimit {
+				v.Reset = limit.Reset{At: at, Source: limit.Structured} // the words have only the minute
+			}
+		case r.Turns > 0: // the answer to a subagent's notice has none, and may follow a failure
+			v, words = limit.Verdict{}, ""
+		}
+	}
+	return v, words
 }
 
 func (a *Agent) transcript(id string) string { return a.Homes.File("projects/*/" + id + ".jsonl") }

@@ -76,7 +76,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	transcript := filepath.Join(home, "projects", "-src", agenttest.ID+".jsonl")
 	ran := func(line string, does func(), text, session string) headless.Continuation {
 		t.Helper()
-		return agenttest.Ran(t, a, line, "/src", does, headless.Ended{Recording: headless.Recording{Text: text}, Session: session})
+		return agenttest.Ran(t, a, line, "/src", does, headless.Ended{Printed: headless.Printed{Stdout: text}, Session: session})
 	}
 	require.Equal(t, agenttest.ID, ran("-p x", nil, "", agenttest.ID).Session, "nobody can look")
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"resumed/internal/agent"
@@ -20,7 +19,7 @@ import (
 )
 
 // Plan continues the session by a headless run, in its directory, with its settings.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
@@ -39,7 +38,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	return a.run(s, w, had, directory(s, had)), nil
+	return a.run(s, prompt, had, directory(s, had)), nil
 }
 
 // directory prefers that of the process, because the settings of the project are read there.
@@ -51,7 +50,7 @@ func directory(s resume.Session, had transcript.Settings) string {
 	return cmp.Or(had.Cwd, first, s.Cwd)
 }
 
-func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, cwd string) agent.Plan {
+func (a *Agent) run(s resume.Session, prompt string, had transcript.Settings, cwd string) agent.Plan {
 	flags, newer := flagsOf(had)
 	carried, _ := a.Carry(s, newer...)
 	mode, left, unproven := a.mode(had.Permission, s, cwd)
@@ -65,8 +64,7 @@ func (a *Agent) run(s resume.Session, w agent.Prompt, had transcript.Settings, c
 	if models.Fallback != "" {
 		args = append(args, fallbackFlag, models.Fallback)
 	}
-	args = append(args, bounded(carried.Args, w.MaxUSD)...)
-	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, w.Text)...)
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(args, prompt)...)
 	run := plan.Run
 	if run == nil {
 		return plan
@@ -263,21 +261,6 @@ func refusesBypass(env []string, o *resume.Origin) bool {
 }
 
 const inSandbox = "IS_SANDBOX"
-
-// budgetFlag bounds what a run spends. The request that reaches the bound still completes.
-const budgetFlag = "--max-budget-usd"
-
-// bounded keeps a smaller bound from the session's start.
-func bounded(carried []string, most float64) []string {
-	if most <= 0 {
-		return nil
-	}
-	own, err := strconv.ParseFloat(startup.Flags.Parse(carried).Value(budgetFlag), 64)
-	if err == nil && own <= most {
-		return nil
-	}
-	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
-}
 
 // fallbackFlag names the model to use if its own, which is tried first, is overloaded.
 const fallbackFlag = "--fallback-model"

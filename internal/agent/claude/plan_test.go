@@ -60,7 +60,7 @@ func (sc scene) write(t *testing.T, records ...any) {
 }
 
 func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: prompt})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, prompt)
 	require.NoError(t, err)
 	require.True(t, (plan.Run == nil) != (plan.Skip == nil), "exactly one field is set")
 	return plan

@@ -19,7 +19,7 @@ import (
 const longestTyped = 500
 
 // PlanLive types into the terminal, once the process neither works nor will continue by itself.
-func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Owner, prompt string) (agent.Plan, error) {
 	last, plan, still, err := agent.StillStopped(ctx, a, s)
 	if !still {
 		return plan, err
@@ -51,11 +51,11 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Own
 	if owner.App != "" {
 		return agent.Plan{}, nil // it takes prompts from that program alone
 	}
-	return a.typing(s, holder, w), nil
+	return a.typing(s, holder, prompt), nil
 }
 
-func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Prompt) agent.Plan {
-	text := strings.Join(strings.Fields(w.Text), " ") // a line break would send the part before it
+func (a *Agent) typing(s resume.Session, holder holders.Holder, prompt string) agent.Plan {
+	text := strings.Join(strings.Fields(prompt), " ") // a line break would send the part before it
 	if why := cannotBeTyped(text); why != "" {
 		return agent.Parked("%s", why)
 	}

@@ -38,7 +38,7 @@ func (sc scene) talk(t *testing.T, status string, began time.Time, more ...procD
 }
 
 func (sc scene) talkTo(t *testing.T, owner resume.Owner, prompt string) agent.Plan {
-	plan, err := sc.agent.PlanLive(t.Context(), sc.session, owner, agent.Prompt{Text: prompt})
+	plan, err := sc.agent.PlanLive(t.Context(), sc.session, owner, prompt)
 	require.NoError(t, err)
 	require.Nil(t, plan.Run, "a session that is held is never resumed beside its holder")
 	require.True(t, (plan.Type == nil) != (plan.Skip == nil), "exactly one field is set")
@@ -220,7 +220,7 @@ func TestAnAppIsNotTypedInto(t *testing.T) {
 			owner, err := sc.agent.Owner(t.Context(), sc.session)
 			require.NoError(t, err)
 			require.Equal(t, &resume.Owner{PID: 7, Kind: resume.Interactive, App: app}, owner)
-			plan, err := sc.agent.PlanLive(t.Context(), sc.session, *owner, agent.Prompt{Text: "continue"})
+			plan, err := sc.agent.PlanLive(t.Context(), sc.session, *owner, "continue")
 			require.NoError(t, err)
 			if app == "" {
 				require.NotNil(t, plan.Type)

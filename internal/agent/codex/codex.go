@@ -182,9 +182,9 @@ func (i invocation) Track(string) func(context.Context, headless.Ended) headless
 		}
 		t := headless.Continuation{Session: run.Session}
 		if i.options.Has("--json", "--experimental-json") {
-			t.Session = cmp.Or(headless.ToldID(run.Recording, "thread_id"), t.Session)
+			t.Session = cmp.Or(headless.ToldID(run.Printed, "thread_id"), t.Session)
 		} else {
-			t.Session = cmp.Or(i.room.ParseSessionID(cmp.Or(run.Beside, run.Text)), t.Session)
+			t.Session = cmp.Or(i.room.ParseSessionID(cmp.Or(run.Stderr, run.Stdout)), t.Session)
 		}
 		if t.Session != "" {
 			t.Transcript = i.room.Homes.File("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl")

@@ -40,7 +40,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	a := newAgent(t, Options{})
 	ran := func(line, text, beside, session string) headless.Continuation {
 		t.Helper()
-		return agenttest.Ran(t, a, line, "/src", nil, headless.Ended{Recording: headless.Recording{Text: text, Beside: beside}, Session: session})
+		return agenttest.Ran(t, a, line, "/src", nil, headless.Ended{Printed: headless.Printed{Stdout: text, Stderr: beside}, Session: session})
 	}
 	const banner, other = "session id: " + agenttest.ID + "\n", "7b3d2e8f-0000-4000-8000-000000000002"
 	const record = `{"type":"thread.started","thread_id":"` + agenttest.ID + `"}` + "\n"

@@ -82,7 +82,10 @@ func checkStated(t *testing.T, l resume.Limited, before, line []byte) {
 	for _, raw := range [][]byte{before, line} {
 		r, _ := lines.Parse[struct {
 			Payload struct {
-				Limits rollout.RateLimits `json:"rate_limits"`
+				Limits struct {
+					Primary   rollout.Window `json:"primary"`
+					Secondary rollout.Window `json:"secondary"`
+				} `json:"rate_limits"`
 			} `json:"payload"`
 		}](raw)
 		for _, w := range []rollout.Window{r.Payload.Limits.Primary, r.Payload.Limits.Secondary} {

@@ -160,7 +160,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 
 // PlanLive returns how a session is continued while a live process holds it: by a queued message. The process
 // takes it when it is idle, whatever its terminal shows, and keeps its directory, model and permissions.
-func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Owner, prompt string) (agent.Plan, error) {
 	if plan, still, err := a.stillStopped(ctx, s); !still {
 		return plan, err
 	}
@@ -187,7 +187,7 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, owner resume.Own
 	if plan, waits, err := a.waits(ctx, s); waits {
 		return plan, err
 	}
-	return a.queue(ctx, s, w)
+	return a.queue(ctx, s, prompt)
 }
 
 // readsQueue: the server that terminals share takes messages, and a terminal that is its own server.
@@ -199,13 +199,13 @@ func readsQueue(argv []string) bool {
 	return len(argv) > 0 && (!slices.Contains(argv, serverCommand) || slices.ContainsFunc(argv, shared))
 }
 
-func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) queue(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	args := []string{"queue", "--thread", s.Key.ID}
-	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), leash.Repeated{}, leash.WithValue(args, "--message", "--message", w.Text)...)
+	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), leash.Repeated{}, leash.WithValue(args, "--message", "--message", prompt)...)
 	if plan.Run != nil {
 		plan.Run.Unverifiable = true
 	}

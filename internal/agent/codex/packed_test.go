@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 )
@@ -15,7 +14,7 @@ import (
 func TestACompressedRolloutIsReadForAPlan(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	sc := newScene(t, stopped(ran(readOnly, `,"model":"gpt-5"`))...)
-	plain, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
+	plain, err := sc.agent.Plan(t.Context(), sc.session, "continue")
 	require.NoError(t, err)
 	require.NotNil(t, plain.Run, "%+v", plain.Skip)
 
@@ -24,7 +23,7 @@ func TestACompressedRolloutIsReadForAPlan(t *testing.T) {
 	require.NoError(t, os.Remove(sc.session.Transcript))
 	packed := sc.session.Transcript + ".zst"
 	require.NoError(t, os.WriteFile(packed, []byte(agenttest.Packed(t, string(text))), 0o600))
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, "continue")
 	require.NoError(t, err)
 	require.Equal(t, plain.Run.Argv, plan.Run.Argv)
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
@@ -32,11 +31,11 @@ func TestACompressedRolloutIsReadForAPlan(t *testing.T) {
 	require.Empty(t, left)
 
 	require.NoError(t, os.WriteFile(packed, text, 0o600))
-	_, err = sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
+	_, err = sc.agent.Plan(t.Context(), sc.session, "continue")
 	require.ErrorContains(t, err, "unpack "+packed)
 
 	require.NoError(t, os.Remove(packed))
-	gone, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
+	gone, err := sc.agent.Plan(t.Context(), sc.session, "continue")
 	require.NoError(t, err)
 	require.Contains(t, gone.Skip.Why, "the transcript is gone")
 }

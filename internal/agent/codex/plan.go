@@ -19,7 +19,7 @@ import (
 )
 
 // Plan continues the session by a headless run, in the directory and with the settings of its last turn.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	readable, remove, err := rollout.Readable(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
@@ -41,7 +41,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 	if plan, waits, err := a.waits(ctx, s); waits {
 		return plan, err
 	}
-	return a.run(ctx, s, readable, w)
+	return a.run(ctx, s, readable, prompt)
 }
 
 func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise agent.Plan, still bool, err error) {
@@ -52,7 +52,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (otherwise a
 	return otherwise, still, err
 }
 
-func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) run(ctx context.Context, s resume.Session, readable string, prompt string) (agent.Plan, error) {
 	had, _, err := rollout.LastTurn(ctx, readable)
 	if err != nil {
 		return agent.Plan{}, err
@@ -74,7 +74,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, readable string, w ag
 		// Codex would refuse to begin there without this flag, and the session did begin.
 		args = append(args, "--skip-git-repo-check")
 	}
-	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Text)...)
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), prompt)...)
 	if plan.Run != nil {
 		if !seen && had.Sandbox.Name() == fullAccess {
 			plan.Run.Unproven = "it runs without a sandbox, and what drove it may have restricted it"

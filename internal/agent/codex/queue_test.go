@@ -32,7 +32,7 @@ func run(t *testing.T, db *sql.DB, statement string, args ...any) {
 func TestASessionWithAMessageInTheQueueIsToldNothingMore(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
 	plan := func() agent.Plan {
-		plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
+		plan, err := sc.agent.Plan(t.Context(), sc.session, "continue")
 		require.NoError(t, err)
 		return plan
 	}
@@ -59,6 +59,6 @@ func TestAQueueThatCannotBeReadIsNotPassedOver(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
 	broken := filepath.Join(sc.agent.Homes.Roots[0], "queue_1.sqlite")
 	require.NoError(t, os.WriteFile(broken, []byte("no database at all, but long enough to be looked at as one"), 0o600))
-	_, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: "continue"})
+	_, err := sc.agent.Plan(t.Context(), sc.session, "continue")
 	require.ErrorContains(t, err, "look for queued messages in queue_1.sqlite")
 }

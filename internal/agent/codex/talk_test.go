@@ -26,7 +26,7 @@ func (sc *scene) talk(t *testing.T, prompt string, argv ...string) agent.Plan {
 	owner, err := sc.agent.Owner(t.Context(), sc.session)
 	require.NoError(t, err)
 	require.NotNil(t, owner)
-	plan, err := sc.agent.PlanLive(t.Context(), sc.session, *owner, agent.Prompt{Text: prompt})
+	plan, err := sc.agent.PlanLive(t.Context(), sc.session, *owner, prompt)
 	require.NoError(t, err)
 	return plan
 }
@@ -75,7 +75,7 @@ func TestALiveSessionIsLeft(t *testing.T) {
 	}
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
 	require.Contains(t, sc.talk(t, "continue", "exec", "hi").Skip.Why, "process 7 runs it without a terminal")
-	plan, err := sc.agent.PlanLive(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: "--last"}}, resume.Owner{PID: 7}, agent.Prompt{})
+	plan, err := sc.agent.PlanLive(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: "--last"}}, resume.Owner{PID: 7}, "")
 	require.NoError(t, err)
 	require.True(t, plan.Skip.Park, "an id that is none")
 }

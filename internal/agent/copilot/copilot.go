@@ -359,12 +359,3 @@ func place(line lines.Line) (session, cwd string) {
 	}
 	return first.Data.SessionID, first.Data.Context.Cwd
 }
-
-// EventOf returns the event of a record that a run printed, or nil if it has no meaning for its session.
-func EventOf(printed []byte, limits limit.Reader) resume.Event {
-	r, _ := read(lines.Line{Data: printed, ModTime: limits.At}, func(at time.Time) limit.Reader {
-		limits.At = at
-		return limits
-	})
-	return r.Event
-}

@@ -70,7 +70,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	const told = `{"type":"result","timestamp":"2026-11-16T02:12:04.385Z","sessionId":"` + agenttest.ID + `","exitCode":1}`
 	path := filepath.Join(a.Homes.Usual, "session-state", agenttest.ID, eventsFile)
 	ran := func(line string, given, text string) headless.Continuation {
-		return agenttest.Ran(t, a, line, t.TempDir(), nil, headless.Ended{Session: given, Recording: headless.Recording{Text: text}})
+		return agenttest.Ran(t, a, line, t.TempDir(), nil, headless.Ended{Session: given, Printed: headless.Printed{Stdout: text}})
 	}
 	require.Empty(t, ran("-p fix", agenttest.ID, ""), "it began none")
 	agenttest.Write(t, path, "{}\n")

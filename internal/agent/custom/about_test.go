@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/lines"
 	"resumed/internal/procfs"
@@ -66,7 +65,7 @@ func TestASessionOfWhichNoFileSaysWhereItWorksIsParked(t *testing.T) {
 	o := logbot(filepath.Dir(s.Transcript))
 	require.NoError(t, os.WriteFile(s.Transcript, []byte("id=s1 end=slow\n"), 0o600))
 	s.Cwd = ""
-	plan, err := newAgent(t, o).Plan(t.Context(), s, agent.Prompt{Text: "continue"})
+	plan, err := newAgent(t, o).Plan(t.Context(), s, "continue")
 	require.NoError(t, err)
 	require.NotNil(t, plan.Skip)
 	require.True(t, plan.Skip.Park)

@@ -255,7 +255,7 @@ func scene(t *testing.T, content string) (*Agent, resume.Session, string) {
 
 func TestAStoppedSessionIsContinuedByTheUsersCommand(t *testing.T) {
 	a, s, program := scene(t, "step 1\nrate limited, retry in 2s\nnoise\n")
-	plan, err := a.Plan(t.Context(), s, agent.Prompt{Text: "go on, {session}"})
+	plan, err := a.Plan(t.Context(), s, "go on, {session}")
 	require.NoError(t, err)
 	require.Nil(t, plan.Skip)
 	require.Equal(t, &agent.Command{
@@ -288,7 +288,7 @@ func TestASessionThatIsNotToBeContinuedIsLeftAlone(t *testing.T) {
 			if c.spoil != nil {
 				c.spoil(&s, program)
 			}
-			plan, err := a.Plan(t.Context(), s, agent.Prompt{Text: "continue"})
+			plan, err := a.Plan(t.Context(), s, "continue")
 			require.NoError(t, err)
 			require.Nil(t, plan.Run)
 			require.Contains(t, plan.Skip.Why, c.why)
@@ -301,11 +301,11 @@ func TestOtherSessionsInTheFileDoNotDecide(t *testing.T) {
 	a, s, _ := scene(t, "")
 	a.session = regexp.MustCompile(`id=(\w+)`)
 	require.NoError(t, os.WriteFile(s.Transcript, []byte("id=s1 rate limited\nstep 2 id=s2\nstep 3 id=s3\n"), 0o600))
-	plan, err := a.Plan(t.Context(), s, agent.Prompt{Text: "continue"})
+	plan, err := a.Plan(t.Context(), s, "continue")
 	require.NoError(t, err)
 	require.NotNil(t, plan.Run)
 	s.Key.ID = "s2"
-	plan, err = a.Plan(t.Context(), s, agent.Prompt{Text: "continue"})
+	plan, err = a.Plan(t.Context(), s, "continue")
 	require.NoError(t, err)
 	require.NotNil(t, plan.Skip)
 }
@@ -356,7 +356,7 @@ func TestWhoWritesASessionsFile(t *testing.T) {
 	require.Empty(t, s.Origin.Sandbox)
 	for program, inside := range map[string]bool{"sh": false, "env": true} { // the same program, or one that enters a container
 		a.is.Resume = []string{program, "bot.sh"}
-		plan, err := a.Plan(t.Context(), s, agent.Prompt{Text: "continue"})
+		plan, err := a.Plan(t.Context(), s, "continue")
 		require.NoError(t, err)
 		require.NotNil(t, plan.Run, "%+v", plan.Skip)
 		require.Equal(t, inside, plan.Run.Inside, program)

@@ -18,7 +18,7 @@ import (
 var safeID = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
 
 // Plan returns how the session is continued now: by the user's command, without a shell.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+func (a *Agent) Plan(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	if !safeID().MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
@@ -42,7 +42,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (age
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // its directory is not known
 	}
-	plan := a.run("resume", a.is.Resume, s, w.Text, cwd)
+	plan := a.run("resume", a.is.Resume, s, prompt, cwd)
 	// A command that begins with another program than the one that was seen in the container or sandbox enters it.
 	if o := s.StartedWith(); plan.Run != nil && o != nil {
 		plan.Run.Inside = !slices.Contains(o.Args, filepath.Base(a.is.Resume[0]))

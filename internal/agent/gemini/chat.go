@@ -91,10 +91,13 @@ func (r record) moved() bool {
 
 func (r record) cancels() bool { return r.Type == "info" && r.text() == "Request cancelled." }
 
+// apiError begins the text of a refusal.
+const apiError = "[API Error"
+
 // refused returns the text of a refusal that ended a turn. Other errors, such as an unknown command, end none.
 func (r record) refused() (string, bool) {
 	text := strings.TrimLeft(r.text(), "✕ ")
-	return text, r.Type == "error" && strings.HasPrefix(text, "[API Error")
+	return text, r.Type == "error" && strings.HasPrefix(text, apiError)
 }
 
 // IsHeader reports whether a line is the first one of a chat.
@@ -158,7 +161,7 @@ func (r record) event(limits limit.Reader, modTime time.Time) resume.Event {
 	case limits.At.IsZero():
 		return nil
 	case refused:
-		return resume.Limited{At: limits.At, Verdict: Verdict(limits, limit.Refusal{Text: text}), Text: agent.Clip(text)}
+		return resume.Limited{At: limits.At, Verdict: verdict(limits, limit.Refusal{Text: text}), Text: agent.Clip(text)}
 	case r.moved():
 		return resume.Progressed{At: limits.At}
 	case r.prompts():
@@ -194,8 +197,8 @@ func shortID(path string) string {
 
 var sessionName = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
-// IsID reports whether a text is safe as the id of a session: it becomes an argument of a command.
-func IsID(text string) bool { return sessionName().MatchString(text) }
+// isID reports whether a text is safe as the id of a session: it becomes an argument of a command.
+func isID(text string) bool { return sessionName().MatchString(text) }
 
 const headSize = 64 << 10
 
@@ -206,7 +209,7 @@ var workspace = lazy.Regexp(`- \*\*Workspace Directories:\*\*\\n  - (.*?)\\n`)
 // of all projects in older versions, or of a copied chat from its preamble. A chat of a subagent has no session.
 func place(line lines.Line) (session, cwd string) {
 	r, _ := parse(line.First())
-	if !r.isHeader() || !IsID(r.SessionID) || r.Kind != "" && r.Kind != "main" {
+	if !r.isHeader() || !isID(r.SessionID) || r.Kind != "" && r.Kind != "main" {
 		return "", ""
 	}
 	project := filepath.Dir(filepath.Dir(line.Path))

@@ -87,7 +87,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	}
 	ran := func(line, in string, does func(), text string) headless.Continuation {
 		t.Helper()
-		return agenttest.Ran(t, a, line, in, does, headless.Ended{Recording: headless.Recording{Text: text}})
+		return agenttest.Ran(t, a, line, in, does, headless.Ended{Printed: headless.Printed{Stdout: text}})
 	}
 	require.Empty(t, ran("-p fix_it", t.TempDir(), write(path), ""), "a chat of another directory")
 	require.Empty(t, ran("-p fix_it", dir, write(path), ""), "a chat that was there before")

@@ -45,7 +45,7 @@ var described = agent.Description{
 	},
 
 	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
-	Glob: chatGlob, Sift: sift, IsID: IsID, PathID: shortID,
+	Glob: chatGlob, Sift: sift, IsID: isID, PathID: shortID,
 
 	Read:   read,
 	Place:  place,
@@ -67,6 +67,7 @@ var described = agent.Description{
 		Modes:       modes,
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
+		Failed:      failedRun,
 		Left:        left,
 	},
 }
@@ -145,9 +146,9 @@ var ofADay = lazy.Regexp(`(?i)\bdaily\b[^.\n]{0,60}\bquota\b`)
 // overlap is how long after midnight a refusal may still belong to the day before.
 const overlap = 10 * time.Minute
 
-// Verdict returns the meaning of the refusal that ended a turn. Daily quotas are reset at the next midnight in Pacific
+// verdict returns the meaning of the refusal that ended a turn. Daily quotas are reset at the next midnight in Pacific
 // time; shortly after midnight it is not known which one.
-func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
+func verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
 	v := agent.Failed(limits.Refusal(refusal))
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	if v.Class != limit.UsageLimit || v.Reset.Stated() || !ofADay().MatchString(refusal.Text) || err != nil || limits.At.IsZero() {

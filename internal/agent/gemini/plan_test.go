@@ -115,7 +115,7 @@ func halted() []any {
 }
 
 func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Prompt{Text: prompt})
+	plan, err := sc.agent.Plan(t.Context(), sc.session, prompt)
 	require.NoError(t, err)
 	return plan
 }

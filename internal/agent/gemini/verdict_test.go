@@ -23,7 +23,7 @@ func TestTheQuotaOfADayIsThereAgainTheNextDay(t *testing.T) {
 	} {
 		seen, err := time.Parse(time.RFC3339, at)
 		require.NoError(t, err)
-		v := Verdict(limit.Reader{At: seen, Zone: time.UTC}, limit.Refusal{Status: 429, Text: words})
+		v := verdict(limit.Reader{At: seen, Zone: time.UTC}, limit.Refusal{Status: 429, Text: words})
 		require.Equal(t, limit.UsageLimit, v.Class)
 		require.True(t, v.WaitHelps)
 		got := ""
@@ -33,9 +33,9 @@ func TestTheQuotaOfADayIsThereAgainTheNextDay(t *testing.T) {
 		require.Equal(t, want, got, at)
 	}
 	at := time.Date(2026, 11, 15, 17, 0, 0, 0, time.UTC)
-	stated := Verdict(limit.Reader{At: at}, limit.Refusal{Text: "[API Error: Your daily quota is exhausted. Suggested retry after 3600s.]"})
+	stated := verdict(limit.Reader{At: at}, limit.Refusal{Text: "[API Error: Your daily quota is exhausted. Suggested retry after 3600s.]"})
 	require.Equal(t, at.Add(time.Hour), stated.Reset.At.UTC(), "what is stated counts")
-	other := Verdict(limit.Reader{At: at}, limit.Refusal{Status: 429, Text: "[API Error: Rate limit exceeded]"})
+	other := verdict(limit.Reader{At: at}, limit.Refusal{Status: 429, Text: "[API Error: Rate limit exceeded]"})
 	require.False(t, other.Reset.Stated())
 }
 

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -254,16 +253,6 @@ func (r record) until(at time.Time) time.Time {
 		return at.Add(delay)
 	}
 	return time.Time{}
-}
-
-// Verdict returns the meaning of a run's failure, by the code and the message that it printed.
-func Verdict(limits limit.Reader, code, message string) limit.Verdict {
-	f := failure{Code: code, Message: message}
-	first, _, _ := strings.Cut(message, " ")
-	if status, err := strconv.Atoi(first); err == nil && len(first) == 3 {
-		f.Details.Status = status
-	}
-	return f.verdict(limits, time.Time{})
 }
 
 // verdict returns the meaning of a failure: by its status and text, and by Kimi Code's own code. A 403 of a provider

@@ -118,7 +118,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	const told = `{"role":"meta","type":"session.resume_hint","session_id":"` + id + `","command":"kimi -r ` + id + `"}`
 	dir := t.TempDir()
 	ran := func(line, given, text string, meanwhile func()) headless.Continuation {
-		return agenttest.Ran(t, a, line, dir, meanwhile, headless.Ended{Session: given, Recording: headless.Recording{Text: text}})
+		return agenttest.Ran(t, a, line, dir, meanwhile, headless.Ended{Session: given, Printed: headless.Printed{Stdout: text}})
 	}
 	require.Equal(t, headless.Continuation{Session: id}, ran("-p fix --output-format stream-json", "", told, nil))
 	require.Empty(t, ran("-p fix", "", told, nil), "the words of an answer are no word of its own")

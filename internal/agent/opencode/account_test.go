@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,6 +31,4 @@ func TestWhatIsKeptForAProviderTellsWhoseAllowanceItIs(t *testing.T) {
 	require.Empty(t, of("groq"))
 	require.Empty(t, a.Identity(resume.Session{Account: a.Home(), Provider: "anthropic"}, []string{"OPENCODE_AUTH_CONTENT={}"}))
 	require.Empty(t, a.Identity(resume.Session{Account: "opencode:elsewhere", Provider: "anthropic"}, nil))
-	a.server = &url.URL{Scheme: "http", Host: "127.0.0.1:4096"}
-	require.Empty(t, of("anthropic"), "a server has logins of its own")
 }

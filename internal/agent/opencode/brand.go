@@ -60,6 +60,9 @@ var (
 
 func (b *brand) variable(name string) string { return b.prefix + "_" + name }
 
+// untried is why only a person's word continues a session of version 2.
+func (b *brand) untried() string { return "resumed was not tried with " + b.title + " 2" }
+
 func (b *brand) isProgram(path string) bool {
 	name := filepath.Base(path)
 	return name == b.program || slices.Contains(b.binaries, name)
@@ -107,7 +110,7 @@ var (
 )
 
 // pluginVersion returns the version of the plugin in the user's plugin directory, or of the one that a
-// configuration file names by its path; "": there is none, or one of an earlier release.
+// configuration file names by its path; "": there is none.
 func (b *brand) pluginVersion() string {
 	dir := filepath.Join(dirs.Config(os.Getenv), b.program)
 	paths := []string{filepath.Join(dir, "plugin", "resumed.js"), filepath.Join(dir, "plugins", "resumed.js")}

@@ -51,7 +51,7 @@ func (i invocation) Track(dir string) func(context.Context, headless.Ended) head
 	return func(ctx context.Context, run headless.Ended) headless.Continuation {
 		told := headless.Continuation{Session: run.Session, Cwd: dir}
 		if i.options.Value("--format") == "json" {
-			told.Session = cmp.Or(headless.ToldID(run.Recording, "sessionID"), told.Session)
+			told.Session = cmp.Or(headless.ToldID(run.Printed, "sessionID"), told.Session)
 		}
 		var found []headless.Continuation
 		for _, home := range append([]string{i.agent.homes.Usual}, i.agent.homes.Roots...) {

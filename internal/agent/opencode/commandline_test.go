@@ -47,7 +47,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 	ran := func(line string, does func(), text string) headless.Continuation {
 		t.Helper()
 		time.Sleep(time.Millisecond) // what was there before is older: its times are whole milliseconds
-		return agenttest.Ran(t, a, line, dir, does, headless.Ended{Recording: headless.Recording{Text: text, At: time.Now()}})
+		return agenttest.Ran(t, a, line, dir, does, headless.Ended{Printed: headless.Printed{Stdout: text}})
 	}
 	const told = `{"type":"step_start","sessionID":"ses_told"}`
 	require.Equal(t, headless.Continuation{Session: "ses_1", Transcript: s.path, Cwd: dir}, ran("run fix_it now", begin("ses_1", "", dir, `"fix it" now`+"\n"), ""))

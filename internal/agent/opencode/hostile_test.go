@@ -29,18 +29,19 @@ func (s *stopped2) askEverything() (plan agent.Plan, err error) {
 	_, _, _ = s.agent.ContextSize(ctx, s.session)
 	_, _, _ = s.agent.Denied(ctx, s.session, agent.Ran{})
 	_ = begun(ctx, s.path, "", s.dir, time.Time{}, "go on")
-	plan, err = s.agent.PlanLive(ctx, s.session, resume.Owner{PID: 40}, agent.Prompt{Text: "go on"})
+	plan, err = s.agent.PlanLive(ctx, s.session, resume.Owner{PID: 40}, "go on")
 	if err != nil {
 		require.Nil(s.t, plan.Run)
 	}
 	return plan, err
 }
 
-// served is a stopped session whose background server lives.
+// served is a stopped session whose background server lives, and that a person wants to be continued.
 func served(t *testing.T) *stopped2 {
 	s := newStopped2(t)
 	s.agent.Processes = fakeProc(t, procDir{pid: 40, argv: []string{"opencode", "serve", "--service"}, cwd: "/", open: []string{s.path}})
-	s.registers(40, s.healthy(200, `{"pid":40}`))
+	s.registers(40)
+	s.session.RetryAskedAt = time.Now()
 	return s
 }
 
@@ -187,7 +188,7 @@ func TestARegistrationThatIsNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, os.RemoveAll(file))
 			require.NoError(t, write())
-			plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 40}, agent.Prompt{Text: "go on"})
+			plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 40}, "go on")
 			require.NoError(t, err)
 			require.Nil(t, plan.Run)
 		})

@@ -21,7 +21,6 @@ func newKilo(t testing.TB, o agent.Options) *Agent {
 	o.Zone, o.Grace = time.UTC, 2*time.Hour
 	a, err := kilo.make(o)
 	require.NoError(t, err)
-	a.events = filepath.Join(t.TempDir(), "events.jsonl")
 	a.Processes = process.At(procfs.FS(t.TempDir()))
 	return a
 }

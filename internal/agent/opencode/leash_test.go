@@ -110,17 +110,6 @@ func TestWhoseStartCounts(t *testing.T) {
 	require.False(t, processes.IsServer(strings.Fields("run serve")))
 }
 
-// A session of another process is not continued by a server, which has a different environment.
-func TestWhoMayGoOnWithASession(t *testing.T) {
-	s := newStopped(t)
-	s.serve(status404)
-	require.NotNil(t, s.plan("continue").Skip, "nobody saw who worked on it: the server is asked")
-	s.began(resume.Origin{Server: true})
-	require.NotNil(t, s.plan("continue").Skip)
-	s.began(resume.Origin{})
-	require.NotNil(t, s.plan("continue").Run)
-}
-
 func TestAServerHoldsSessionsOfAnyDirectory(t *testing.T) {
 	t.Parallel()
 	const dir, db = "/src/app", "/data/opencode/opencode.db"

@@ -1,13 +1,11 @@
 // Package opencode supports opencode and its fork Kilo: where their databases are, how they are watched, and
-// how a session is continued. Subpackages handle rows, servers and processes.
+// how a session is continued. Subpackages handle rows and processes.
 package opencode
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +16,6 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/processes"
-	"resumed/internal/agent/opencode/server"
 	"resumed/internal/childenv"
 	"resumed/internal/dirs"
 	"resumed/internal/lazy"
@@ -38,15 +35,11 @@ var (
 type Agent struct {
 	agent.Base
 	brand  *brand
-	server *url.URL    // nil: none
 	homes  agent.Homes // data directories, each one an account
 	only   string      // the name of the only database of the usual home; empty: those of all release channels
-	events string      // the file that the plugin writes
 	state  string      // the directory in which version 2 registers its server
 	rescan time.Duration
 	deaf   bool // act as on a file system without events, for tests
-
-	retries sync.Map // by session: the server.Event that says that it waits for a retry
 
 	mu   sync.Mutex                                       // guards what Follow does, and look
 	look func(ctx context.Context, database string) error // reads what is new; nil: Follow does not run
@@ -59,7 +52,6 @@ func (b *brand) builtin() agent.Builtin {
 		Name:            b.name,
 		Title:           b.title,
 		Headless:        b.program + " run",
-		Server:          true,
 		Variables:       []string{b.variable("DB")},
 		CommandVariable: b.prefix,
 		Remedies:        b.hands,
@@ -80,10 +72,7 @@ func (b *brand) make(o agent.Options) (*Agent, error) {
 		Base: agent.NewBase(agent.About{
 			Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: processes.Flags, Variables: b.variables(), Settings: b.settingsFiles(), Places: b.places,
 		}, o),
-		brand: b,
-		// The plugin runs in the user's processes, so its file is in the user's state directory, even if the service
-		// has its own.
-		events: filepath.Join(dirs.UserState(os.Getenv), b.program, "events.jsonl"),
+		brand:  b,
 		state:  filepath.Join(dirs.XDG(os.Getenv, "XDG_STATE_HOME", ".local/state"), b.program),
 		rescan: rescan,
 	}
@@ -97,13 +86,8 @@ func (b *brand) make(o agent.Options) (*Agent, error) {
 	if !filepath.IsAbs(usual) {
 		usual, a.only = "", ""
 	}
-	var err, bad error
+	var err error
 	a.homes, err = agent.NewHomes(b.name, usual, o.Roots)
-	if o.Server != "" {
-		if a.server, bad = url.Parse(o.Server); bad != nil {
-			err = errors.Join(err, fmt.Errorf("server of %s: %w", b.name, bad))
-		}
-	}
 	return a, err
 }
 
@@ -143,46 +127,31 @@ func (a *Agent) reader(path string) database.Reader {
 	if !a.watches(path) {
 		home = a.homes.Roots[0]
 	}
-	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits}
+	return database.Reader{Path: path, Agent: a.brand.name, Account: a.homes.Account(home), Limits: a.Limits, AtWord: a.brand.untried()}
 }
 
-func (a *Agent) client() server.Client {
-	user := cmp.Or(os.Getenv(a.brand.variable("SERVER_USERNAME")), a.brand.program)
-	return server.Client{URL: a.server, User: user, Password: os.Getenv(a.brand.variable("SERVER_PASSWORD"))}
-}
-
-// services returns the registered background servers of version 2, one a release channel. They may be gone.
-func (a *Agent) services() (all []server.Service) {
+// registered returns the pids of the registered background servers of version 2, one a release channel. They may be
+// gone.
+func (a *Agent) registered() (pids []int) {
 	files, _ := filepath.Glob(filepath.Join(a.state, "service*.json")) // the pattern is valid
 	for _, file := range files {
-		var s server.Service
-		if agent.ReadJSON(file, &s) && s.PID > 0 {
-			all = append(all, s)
+		var server struct {
+			PID int `json:"pid"`
+		}
+		if agent.ReadJSON(file, &server) && server.PID > 0 {
+			pids = append(pids, server.PID)
 		}
 	}
-	return all
+	return pids
 }
 
 func (a *Agent) finder() processes.Finder {
-	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram, Registered: func() (pids []int) {
-		for _, s := range a.services() {
-			pids = append(pids, s.PID)
-		}
-		return pids
-	}}
+	return processes.Finder{Table: a.Processes, Is: a.brand.isProgram, Registered: a.registered}
 }
 
 // Owner returns a live process that may hold the session.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	return a.finder().Owner(ctx, s)
-}
-
-// Unwatched returns the servers that hold sessions of the user, if no server is configured.
-func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error) {
-	if a.server != nil {
-		return nil, nil
-	}
-	return a.finder().Servers(ctx, a.UserDir)
 }
 
 // ContextSize returns the size of the context that the last answer of the session states.
@@ -266,7 +235,7 @@ func (a *Agent) spare(provider, dir string) func(string) bool {
 func (a *Agent) Identity(s resume.Session, environ []string) string {
 	at := slices.IndexFunc(a.homes.Roots, func(root string) bool { return a.homes.Account(root) == s.Account })
 	instead := childenv.Value(environ, a.brand.variable("AUTH_CONTENT")) != "" // it replaces the file
-	if at < 0 || a.server != nil || s.Provider == "" || instead {
+	if at < 0 || s.Provider == "" || instead {
 		return ""
 	}
 	var stored map[string]struct {

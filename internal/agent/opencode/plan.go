@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,38 +14,30 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/opencode/database"
 	"resumed/internal/agent/opencode/processes"
-	"resumed/internal/agent/opencode/server"
 	"resumed/internal/headless"
 	"resumed/internal/lazy"
 	"resumed/internal/leash"
-	"resumed/internal/process"
 	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
-// Plan returns how the session is continued now: by a headless run in its own directory, or through a server that
-// has the session. The model and agent stay the same, and permissions are never widened.
-func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+// Plan returns how the session is continued now: by a headless run in its own directory. The model and agent stay the
+// same, and permissions are never widened.
+func (a *Agent) Plan(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
 		return agent.Plan{Skip: leave}, err
 	}
 	if now.Two {
-		return a.noBackground(), nil
-	}
-	// A server may continue a session that it had before, or whose process was not seen. A session of
-	// another process had an environment that the server does not have.
-	if o := s.StartedWith(); o == nil || o.Server {
-		if plan, ok := a.through(ctx, now, w); ok {
-			return plan, nil
-		}
+		return agent.Plan{Skip: a.whyNot2(s, false)}, nil
 	}
 	chosen, newer := now.chosen()
-	return a.run(s, now, w, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
+	return a.run(s, now, prompt, chosen, newer, a.spare(now.prompt.Provider(), now.Directory)), nil
 }
 
-// PlanLive returns how a session is continued while a live process may hold it: through the server, if no other does.
-func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Prompt) (agent.Plan, error) {
+// PlanLive returns how a session is continued while a live process may hold it: only one of version 2 is, at a
+// person's word, by a run that gives the prompt to the background server.
+func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, prompt string) (agent.Plan, error) {
 	now, leave, err := a.stillStopped(ctx, s)
 	if leave != nil || err != nil {
 		return agent.Plan{Skip: leave}, err
@@ -55,28 +46,26 @@ func (a *Agent) PlanLive(ctx context.Context, s resume.Session, _ resume.Owner, 
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	if now.Two {
-		return a.throughBackground(ctx, s, now, holders, w)
-	}
+	registered, background := a.registered(), false
 	for _, p := range holders {
-		// A process that only shows a server's sessions holds none itself.
-		if processes.AttachedTo(p.Args) == "" && (a.server == nil || !a.finder().ListensAt(p.PID, a.server.String())) {
-			return a.unreached(p), nil
+		switch {
+		case processes.AttachedTo(p.Args) != "": // it only shows the sessions of a server
+		case now.Two && slices.Contains(registered, p.PID):
+			background = true
+		case processes.IsServer(p.Args):
+			return told("%s %s (process %d) holds it: end that, and the session is continued", a.brand.program, processes.Command(p.Args), p.PID), nil
+		default:
+			return agent.Plan{}, nil
 		}
 	}
-	plan, _ := a.through(ctx, now, w)
-	return plan, nil
-}
-
-// unreached returns the plan if the process that holds the session is not the configured server. If it is another
-// server, people are told the missing setting.
-func (a *Agent) unreached(p process.Live) agent.Plan {
-	address := a.finder().Address(p.PID)
-	if !processes.IsServer(p.Args) || address == "" {
-		return agent.Plan{}
+	if !now.Two {
+		return agent.Plan{}, nil
 	}
-	return told("%s %s (process %d) holds it: set server = %q in [[agent]], and it is continued through that",
-		a.brand.program, processes.Command(p.Args), p.PID, address)
+	if leave := a.whyNot2(s, background); leave != nil {
+		return agent.Plan{Skip: leave}, nil
+	}
+	newer := []string{"--agent", "-m", "--model", "--variant"} // the session keeps its model there, and the server has the keys
+	return a.run(s, now, prompt, now.ownAgent(), newer, agent.Optional(nil, providerVariables)), nil
 }
 
 // told returns the plan for an obstacle that may pass by itself, and that a person is told once.
@@ -84,76 +73,16 @@ func told(format string, args ...any) agent.Plan {
 	return agent.Plan{Skip: &agent.Skip{Why: fmt.Sprintf(format, args...), Tell: true}}
 }
 
-// throughBackground returns how a session of version 2 is continued: by a run that gives the prompt to the
-// background server, which works on it. The session keeps its model there.
-func (a *Agent) throughBackground(ctx context.Context, s resume.Session, now current, holders []process.Live, w agent.Prompt) (agent.Plan, error) {
-	var background *server.Service
-	for _, p := range holders {
-		all := a.services()
-		at := slices.IndexFunc(all, func(s server.Service) bool { return s.PID == p.PID })
-		if at < 0 {
-			return agent.Plan{}, nil // it runs without the background server, and nothing reaches it
-		}
-		background = &all[at]
-	}
-	if background == nil {
-		return a.noBackground(), nil
-	}
-	if err := background.Check(ctx); err != nil {
-		return agent.SkipPlan(fmt.Sprintf("the server of %s (process %d) does not answer: %s", a.brand.title, background.PID, err)), nil
-	}
-	spare := agent.Optional(nil, providerVariables) // the server has the keys
-	return a.run(s, now, w, now.ownAgent(), []string{"--agent", "-m", "--model", "--variant"}, spare), nil
-}
-
-// noBackground returns the plan for a session of version 2 whose server does not run. A run would start one,
-// which would continue other sessions too, and end with the run.
-func (a *Agent) noBackground() agent.Plan {
-	return told("the server of %s 2 does not run: start it with %s service start, and the session is continued", a.brand.title, a.brand.program)
-}
-
-// through returns how the session is continued through the configured server. It returns false if there is none, or
-// if it does not have the session.
-func (a *Agent) through(ctx context.Context, now current, w agent.Prompt) (agent.Plan, bool) {
-	if a.server == nil {
-		return agent.Plan{}, false
-	}
-	client, named := a.client(), "the server of "+a.brand.title
-	session, err := client.Session(ctx, now.ID, now.Directory)
-	refused, _ := errors.AsType[*server.StatusError](err)
+// whyNot2 returns why a session of version 2 is not continued; nil: a person asked for it, and the background server
+// runs. Without that, a run would start one, which would continue other sessions too, and end with the run.
+func (a *Agent) whyNot2(s resume.Session, background bool) *agent.Skip {
 	switch {
-	case refused != nil && refused.Code == http.StatusNotFound || server.NotConnected(err),
-		err == nil && (session.ID != now.ID || !process.SameDir(session.Directory, now.Directory)):
-		return agent.Plan{}, false
+	case s.RetryAskedAt.IsZero():
+		return agent.Parked("%s", s.AskToContinue(a.brand.untried(), resume.Permission{})).Skip
+	case !background:
+		return agent.Parked("the server of %s 2 does not run: start it with %s service start, and retry", a.brand.title, a.brand.program).Skip
 	}
-	var statuses map[string]server.Status
-	if err == nil {
-		statuses, err = client.Statuses(ctx, now.Directory)
-	}
-	switch status := statuses[now.ID]; {
-	case err != nil:
-		return agent.SkipPlan(named + " does not say how the session stands: " + err.Error()), true
-	case status.Kind() == server.Retrying:
-		return a.triesAgain(status), true
-	case status.Type != "" && status.Kind() != server.Over:
-		return agent.SkipPlan(named + " works on the session"), true
-	}
-	return agent.Plan{Send: &agent.Sending{
-		To: named + " at " + a.server.Redacted(), Text: w.Text,
-		Do: func(ctx context.Context) error { return a.prompt(ctx, session, w.Text) },
-	}}, true
-}
-
-// prompt sends a prompt to the session, once. Its error says whether certainly nothing was sent.
-func (a *Agent) prompt(ctx context.Context, s server.Session, prompt string) error {
-	err := a.client().Prompt(ctx, s, prompt)
-	if server.NotConnected(err) {
-		return &agent.NotSentError{Why: "the server of " + a.brand.title + " does not answer: " + err.Error()}
-	}
-	if status, refused := errors.AsType[*server.StatusError](err); refused && status.Code/100 == 4 {
-		return &agent.NotSentError{Why: "the server of " + a.brand.title + " refused the prompt: " + err.Error(), Park: true}
-	}
-	return err
+	return nil
 }
 
 // chosen returns the agent and model of the session's last prompt. By default opencode uses its usual agent, which
@@ -182,13 +111,13 @@ func (c current) ownAgent() []string {
 }
 
 // run returns the command with the chosen flags, which replace the newer ones of the session's start.
-func (a *Agent) run(s resume.Session, now current, w agent.Prompt, chosen, newer []string, spare func(string) bool) agent.Plan {
+func (a *Agent) run(s resume.Session, now current, prompt string, chosen, newer []string, spare func(string) bool) agent.Plan {
 	found, err := a.Find(s)
 	if err != nil {
 		return a.Missing()
 	}
 	carried, _ := a.Carry(s, newer...) // if the start was not seen, only the database tells
-	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Text))
+	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(prompt))
 	command := a.NewCommand(found, now.Directory, carried, a.environment(found, s.Transcript), args...)
 	command.Optional = spare
 	return agent.Plan{Run: command}
@@ -234,7 +163,7 @@ var _ agent.IDPrinter = (*Agent)(nil)
 
 // ParseSessionID returns the id, which is in each line of a run.
 func (a *Agent) ParseSessionID(printed string) string {
-	return headless.ToldID(headless.Recording{Text: printed}, "sessionID")
+	return headless.ToldID(headless.Printed{Stdout: printed}, "sessionID")
 }
 
 // Home returns the account in which tasks begin.
@@ -254,9 +183,6 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	}
 	if !plainName().MatchString(s.Key.ID) {
 		return now, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name).Skip, nil
-	}
-	if e, ok := a.retry(s.Key.ID); ok {
-		return now, a.triesAgain(e.Status).Skip, nil
 	}
 	var last agent.Evidence
 	var two bool
@@ -280,7 +206,7 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	case err != nil:
 		return now, nil, err
 	case now.ID == "" && two:
-		return now, told("%s 2 does not have the session: open it there once", a.brand.title).Skip, nil
+		return now, agent.Parked("%s 2 does not have the session: open it there once", a.brand.title).Skip, nil
 	case now.ID == "":
 		return now, agent.Parked("the session is not in the database any more").Skip, nil
 	case why != "":
@@ -292,15 +218,6 @@ func (a *Agent) stillStopped(ctx context.Context, s resume.Session) (now current
 	return now, agent.CheckDir(s, now.Directory), nil
 }
 
-// triesAgain returns the plan for a session that the agent retries by itself, with the time if it is known.
-func (a *Agent) triesAgain(s server.Status) agent.Plan {
-	why := a.brand.title + " tries again by itself"
-	if at := time.UnixMilli(s.Next).UTC(); s.Next > 0 && resume.ValidRecordTime(at) {
-		why += " at " + at.Format(time.RFC3339)
-	}
-	return agent.SkipPlan(why)
-}
-
 // whyNotNow returns why the session is not continued after its last event; "": it is still stopped.
 func whyNotNow(s resume.Session, last agent.Evidence) string {
 	switch e := last.Event.(type) {
@@ -309,10 +226,8 @@ func whyNotNow(s resume.Session, last agent.Evidence) string {
 			return "" // of a resume that had no effect
 		}
 	case resume.Cancelled:
-		// An unfinished turn without a process: it waited for a retry until its process died, or it
-		// belongs to a resume that was ended.
-		if last.Leave != "" && (!e.At.After(s.LimitedAt) || agent.SentByUs(s, e.At)) {
-			return ""
+		if last.Leave != "" && agent.SentByUs(s, e.At) {
+			return "" // an unfinished turn of a resume that was ended
 		}
 	}
 	return agent.WhyNotNow(s, last.Event, time.Now())

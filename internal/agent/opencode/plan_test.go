@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/agent/opencode/server"
 	"resumed/internal/limit"
 	"resumed/internal/process"
 	"resumed/internal/procfs"
@@ -51,7 +50,7 @@ func newStopped(t *testing.T) *stopped {
 }
 
 func (s *stopped) plan(prompt string) agent.Plan {
-	plan, err := s.agent.Plan(s.t.Context(), s.session, agent.Prompt{Text: prompt})
+	plan, err := s.agent.Plan(s.t.Context(), s.session, prompt)
 	require.NoError(s.t, err)
 	return plan
 }
@@ -100,18 +99,15 @@ func TestASessionIsLeftAlone(t *testing.T) {
 		"the session has moved on by itself":      {func(s *stopped) { s.assistant("msg_2", "ses_1", now, finished) }, false},
 		"the session was stopped again, until":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, refused(3600)) }, false},
 		"the turn was interrupted by the user":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, cutOff) }, false},
-		"opencode tries again by itself at 2026-11-15T03:11:31Z": {func(s *stopped) {
-			s.agent.retries.Store("ses_1", server.Event{Kind: server.Retrying, Session: "ses_1", Status: server.Status{Type: "retry", Next: 1794712291486}})
-		}, false},
-		"is gone":                     {func(s *stopped) { require.NoError(t, os.Remove(s.dir)) }, true},
-		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.UserDir = s.dir }, true},
-		"the database is gone":        {func(s *stopped) { s.session.Transcript += ".gone" }, true},
-		"not in the database":         {func(s *stopped) { s.session.Key.ID = "ses_9" }, true},
-		"a child session":             {func(s *stopped) { s.exec("UPDATE session SET parent_id = 'ses_0'") }, true},
-		"its user archived it":        {func(s *stopped) { s.exec("UPDATE session SET time_archived = 5") }, true},
-		"has characters that no id":   {func(s *stopped) { s.session.Key.ID = "--auto" }, true},
-		"is not an absolute path":     {func(s *stopped) { s.exec("UPDATE session SET directory = 'src'") }, true},
-		"the session's directory is ": {func(s *stopped) { s.exec("UPDATE session SET directory = NULL") }, true},
+		"is gone":                                 {func(s *stopped) { require.NoError(t, os.Remove(s.dir)) }, true},
+		"opencode was not found":                  {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.UserDir = s.dir }, true},
+		"the database is gone":                    {func(s *stopped) { s.session.Transcript += ".gone" }, true},
+		"not in the database":                     {func(s *stopped) { s.session.Key.ID = "ses_9" }, true},
+		"a child session":                         {func(s *stopped) { s.exec("UPDATE session SET parent_id = 'ses_0'") }, true},
+		"its user archived it":                    {func(s *stopped) { s.exec("UPDATE session SET time_archived = 5") }, true},
+		"has characters that no id":               {func(s *stopped) { s.session.Key.ID = "--auto" }, true},
+		"is not an absolute path":                 {func(s *stopped) { s.exec("UPDATE session SET directory = 'src'") }, true},
+		"the session's directory is ":             {func(s *stopped) { s.exec("UPDATE session SET directory = NULL") }, true},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := newStopped(t)
@@ -124,15 +120,24 @@ func TestASessionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A session that waited for a retry until its process died is continued although its last message is open.
-func TestASessionThatDiedInARetryIsContinued(t *testing.T) {
+// Nothing reaches an open opencode. One in a terminal is closed by its user; that a server holds the session is told,
+// because nobody may know of that.
+func TestAnOpenOpencodeIsLeftAlone(t *testing.T) {
 	s := newStopped(t)
-	s.assistant("msg_2", "ses_1", time.Now().Add(-30*time.Second), "")
-	s.session.LimitedAt = time.Now().Add(-20 * time.Second)
-	require.NotNil(t, s.plan("continue").Run)
-
-	s.session.LimitedAt = time.Now().Add(-40 * time.Second)
-	require.NotNil(t, s.plan("continue").Skip, "a later turn was cut off by a person")
+	live := func(all ...procDir) agent.Plan {
+		s.agent.Processes = fakeProc(t, all...)
+		plan, err := s.agent.PlanLive(t.Context(), s.session, resume.Owner{PID: 7}, "continue")
+		require.NoError(t, err)
+		return plan
+	}
+	terminal := procDir{pid: 7, argv: []string{"opencode"}, cwd: s.dir}
+	attached := procDir{pid: 8, argv: []string{"opencode", "attach", "http://127.0.0.1:4096"}, cwd: s.dir}
+	server := procDir{pid: 9, argv: []string{"opencode", "serve", "--port", "4096"}, cwd: s.dir}
+	require.Equal(t, agent.Plan{}, live(terminal))
+	require.Equal(t, agent.Plan{}, live(attached))
+	require.Equal(t, told("opencode serve (process 9) holds it: end that, and the session is continued"), live(attached, server))
+	s.user("msg_2", "ses_1", time.Now())
+	require.Contains(t, live(terminal).Skip.Why, "a newer prompt")
 }
 
 // A resume that hung and was ended leaves a prompt and an open message. Neither is a person's.

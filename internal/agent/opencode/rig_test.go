@@ -180,7 +180,6 @@ func newAgent(t testing.TB, o agent.Options) *Agent {
 	o.Grace = cmp.Or(o.Grace, 2*time.Hour)
 	a, err := openCode.make(o)
 	require.NoError(t, err)
-	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
 	a.state = t.TempDir()
 	a.Processes = process.At(procfs.FS(t.TempDir())) // no processes
 	return a

@@ -3,8 +3,6 @@ package opencode
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -191,7 +189,8 @@ func TestTheTimeThatVersion1WasToldIsNotLost(t *testing.T) {
 	two.assistant2("msg_1", "ses_1", at.Add(40*time.Millisecond), failed2("provider.error", "Rate limit reached for requests", 0))
 	again := follow(t, a, w.cursors)
 	after := limited(t, again.last("ses_1"))
-	after.First, before.First = false, false
+	require.NotEmpty(t, after.AtWord, "version 2 is not continued by itself")
+	after.First, before.First, after.AtWord = false, false, ""
 	require.Equal(t, before, after, "the same refusal, at the same time")
 }
 
@@ -276,9 +275,9 @@ func newStopped2(t *testing.T) *stopped2 {
 func (s *stopped2) works(yes bool) { s.two.works("ses_1", yes) }
 
 // registers writes the file of the background server.
-func (s *stopped2) registers(pid int, url string) {
+func (s *stopped2) registers(pid int) {
 	s.t.Helper()
-	text := fmt.Sprintf(`{"id":"x","version":"2.1.4","url":%q,"pid":%d}`, url, pid)
+	text := fmt.Sprintf(`{"id":"x","version":"2.1.4","url":"http://127.0.0.1:1","pid":%d}`, pid)
 	require.NoError(s.t, os.WriteFile(filepath.Join(s.agent.state, "service.json"), []byte(text), 0o600))
 }
 
@@ -290,43 +289,43 @@ func (s *stopped2) ask() (*resume.Owner, agent.Plan) {
 	if owner == nil {
 		return nil, s.plan("go on")
 	}
-	plan, err := s.agent.PlanLive(s.t.Context(), s.session, *owner, agent.Prompt{Text: "go on"})
+	plan, err := s.agent.PlanLive(s.t.Context(), s.session, *owner, "go on")
 	require.NoError(s.t, err)
 	return owner, plan
 }
 
-func (s *stopped2) healthy(code int, body string) string {
-	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method+" "+r.URL.Path != "GET /health" {
-			code = http.StatusNotFound
-		}
-		w.WriteHeader(code)
-		fmt.Fprint(w, body)
-	}))
-	s.t.Cleanup(fake.Close)
-	return fake.URL
-}
-
-func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
+func TestVersion2IsContinuedAtAPersonsWord(t *testing.T) {
 	s := newStopped2(t)
 	background := procDir{pid: 40, argv: []string{"opencode", "serve", "--service"}, cwd: "/", open: []string{s.path}}
 	terminal := procDir{pid: 41, argv: []string{"opencode"}, cwd: s.dir}
-	url := s.healthy(http.StatusOK, `{"healthy":true,"version":"2.1.4","pid":40}`)
 
+	t.Run("nobody asked for it", func(t *testing.T) {
+		_, plan := s.ask()
+		require.True(t, plan.Skip.Park)
+		require.Contains(t, plan.Skip.Why, "`resumed retry ses_1` continues it")
+		s.registers(40)
+		s.agent.Processes = fakeProc(s.t, background, terminal)
+		owner, plan := s.ask()
+		require.Equal(t, 40, owner.PID)
+		require.True(t, plan.Skip.Park)
+		require.Contains(t, plan.Skip.Why, "`resumed retry ses_1` continues it")
+	})
+	s.session.RetryAskedAt = time.Now()
 	t.Run("no server", func(t *testing.T) {
+		s.agent.Processes = fakeProc(s.t)
 		owner, plan := s.ask()
 		require.Nil(t, owner)
-		require.True(t, plan.Skip.Tell)
-		require.False(t, plan.Skip.Park)
+		require.True(t, plan.Skip.Park)
 		require.Contains(t, plan.Skip.Why, "opencode service start")
 	})
-	t.Run("a server that is gone", func(t *testing.T) {
-		s.registers(39, url)
+	t.Run("another server than the registered one", func(t *testing.T) {
+		s.registers(39)
+		s.agent.Processes = fakeProc(s.t, background)
 		owner, plan := s.ask()
 		require.Nil(t, owner)
-		require.True(t, plan.Skip.Tell)
+		require.Contains(t, plan.Skip.Why, "does not run")
 	})
-	s.registers(40, url)
+	s.registers(40)
 	s.agent.Processes = fakeProc(s.t, background, terminal)
 	t.Run("the server, whatever terminals show", func(t *testing.T) {
 		owner, plan := s.ask()
@@ -334,11 +333,6 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 		require.Equal(t, []string{s.program, "run", "--session", "ses_1", "--format", "json", "--agent", "build", "go", "on"}, plan.Run.Argv)
 		require.Equal(t, s.dir, plan.Run.Dir)
 		require.False(t, plan.Run.Unverifiable, "the run ends with the turn")
-	})
-	t.Run("no setting is asked for", func(t *testing.T) {
-		unwatched, err := s.agent.Unwatched(t.Context())
-		require.NoError(t, err)
-		require.Empty(t, unwatched)
 	})
 	t.Run("a turn that is not over", func(t *testing.T) {
 		s.works(true)
@@ -368,27 +362,6 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 		require.Contains(t, plan.Skip.Why, "does not run")
 		s.agent.Processes = fakeProc(s.t, background, terminal)
 	})
-	t.Run("one that asks for its password lives", func(t *testing.T) {
-		s.registers(40, s.healthy(http.StatusUnauthorized, ""))
-		_, plan := s.ask()
-		require.NotNil(t, plan.Run)
-	})
-	for name, url := range map[string]string{
-		"starts":          s.healthy(http.StatusServiceUnavailable, `{"healthy":true,"pid":40}`),
-		"another answers": s.healthy(http.StatusOK, `{"healthy":true,"pid":7}`),
-		"nonsense":        s.healthy(http.StatusOK, `<html>`),
-		"nobody":          "http://127.0.0.1:1",
-		"no address":      "::",
-	} {
-		t.Run("a server that does not answer: "+name, func(t *testing.T) {
-			s.registers(40, url)
-			owner, plan := s.ask()
-			require.Equal(t, 40, owner.PID)
-			require.Contains(t, plan.Skip.Why, "does not answer")
-			require.False(t, plan.Skip.Park)
-		})
-	}
-	s.registers(40, url)
 	t.Run("a person went on", func(t *testing.T) {
 		s.two.message2("msg_9", "ses_1", "user", time.Now(), fmt.Sprintf(`{"text":"hi","time":{"created":%d}}`, time.Now().UnixMilli()))
 		_, plan := s.ask()
@@ -398,6 +371,6 @@ func TestVersion2IsContinuedThroughItsServer(t *testing.T) {
 		s.exec("DELETE FROM session_v2")
 		_, plan := s.ask()
 		require.Contains(t, plan.Skip.Why, "opencode 2 does not have the session")
-		require.False(t, plan.Skip.Park, "it may take it over later")
+		require.True(t, plan.Skip.Park)
 	})
 }

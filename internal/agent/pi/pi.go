@@ -214,17 +214,6 @@ func read(line lines.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 	return said, true
 }
 
-// EventOf returns the event of a record that a run printed, or nil if it has no meaning for its session. Each message
-// is printed when it is complete; it has no time of its own.
-func EventOf(printed []byte, limits limit.Reader) resume.Event {
-	e, ok := lines.Parse[entry](printed)
-	said := agent.Record{ToolUse: agent.ToolUse{At: limits.At}}
-	if ok && e.Type == "message_end" && e.Message.Role == "assistant" {
-		e.Message.answer(&said, func(time.Time) limit.Reader { return limits })
-	}
-	return said.Event
-}
-
 // answer adds what an answer of the model, or its failure, says.
 func (m message) answer(said *agent.Record, limits func(time.Time) limit.Reader) {
 	said.Provider, said.Tokens = m.Provider, m.Usage.Total
@@ -237,7 +226,7 @@ func (m message) answer(said *agent.Record, limits func(time.Time) limit.Reader)
 	}
 	switch {
 	case m.StopReason == "error":
-		said.Event = resume.Limited{At: said.At, Verdict: Verdict(limits(said.At), m.Error), Text: agent.Clip(m.Error)}
+		said.Event = resume.Limited{At: said.At, Verdict: verdict(limits(said.At), m.Error), Text: agent.Clip(m.Error)}
 	case m.StopReason == "aborted":
 		said.Event = resume.Cancelled{At: said.At}
 	case moved:
@@ -248,8 +237,8 @@ func (m message) answer(said *agent.Record, limits func(time.Time) limit.Reader)
 // status matches the HTTP status at the beginning of a failure's text.
 var status = lazy.Regexp(`^([1-5][0-9]{2}):? `)
 
-// Verdict returns the meaning of the text of a failed request.
-func Verdict(limits limit.Reader, text string) limit.Verdict {
+// verdict returns the meaning of the text of a failed request.
+func verdict(limits limit.Reader, text string) limit.Verdict {
 	refusal := limit.Refusal{Text: text}
 	if found := status().FindStringSubmatch(text); found != nil {
 		refusal.Status, _ = strconv.Atoi(found[1]) // three digits
@@ -284,10 +273,10 @@ func toolsOf(ctx context.Context, path string) (tools []string, known bool, err 
 
 var toolName = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 
-// Header returns the session and the directory in the first line of a session, or of the output of a run.
-func Header(line []byte) (session, cwd string, ok bool) {
-	e, parsed := lines.Parse[entry](line)
-	return e.ID, e.Cwd, parsed && e.Type == "session" && e.Version > 0 && e.Cwd != "" && isID(e.ID)
+// IsHeader reports whether a line is the first one of a session.
+func IsHeader(line []byte) bool {
+	e, ok := lines.Parse[entry](line)
+	return ok && e.Type == "session" && e.Version > 0 && e.Cwd != "" && isID(e.ID)
 }
 
 // place returns the session of a file and its directory; without its beginning, the session in its name.

@@ -110,7 +110,7 @@ func TestWhatAFailureMeans(t *testing.T) {
 		"No API key found for fake.":         limit.Auth,
 		"what nobody has said before":        limit.Unknown,
 	} {
-		v := Verdict(limits, words)
+		v := verdict(limits, words)
 		require.Equal(t, want.String(), v.Class.String(), words)
 		require.Equal(t, want.Transient(), v.WaitHelps, words)
 		require.False(t, v.Reset.Stated(), words)

@@ -147,7 +147,7 @@ func TestInvocations(t *testing.T) {
 		line, _ = newAgent(t).Invocation([]string{"-p", "x", flag, sessionA})
 		require.Empty(t, line.SessionIDArgs(agenttest.ID), flag)
 	}
-	told := headless.Ended{Recording: headless.Recording{Text: `{"type":"session","id":"` + sessionA + `"}` + "\n" + `{"type":"agent_start"}`}}
+	told := headless.Ended{Printed: headless.Printed{Stdout: `{"type":"session","id":"` + sessionA + `"}` + "\n" + `{"type":"agent_start"}`}}
 	require.Equal(t, headless.Continuation{Session: sessionA}, agenttest.Ran(t, newAgent(t), "--mode json -p x", "/src", nil, told))
 	sc := newScene(t, stopped()...)
 	require.Equal(t, headless.Continuation{Session: sessionA, Transcript: sc.Session.Transcript},

@@ -48,7 +48,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 			write := func(text string) func() { return func() { agenttest.Write(t, chat, text) } }
 			ran := func(line string, does func(), text string) headless.Continuation {
 				t.Helper()
-				return agenttest.Ran(t, a, line, dir, does, headless.Ended{Recording: headless.Recording{Text: text}})
+				return agenttest.Ran(t, a, line, dir, does, headless.Ended{Printed: headless.Printed{Stdout: text}})
 			}
 			require.Equal(t, headless.Continuation{Session: agenttest.ID, Transcript: chat}, ran("-p fix_it", write(first("fix it", dir)+answer+first("later", dir)), ""))
 			require.Empty(t, ran("-p fix_it", write(first("fix it", dir)), ""), "a chat that was there before")

@@ -59,6 +59,7 @@ var described = agent.Description{
 		Modes:       modes,
 		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
+		Failed:      failedRun,
 	},
 }
 
@@ -257,11 +258,6 @@ func (e telemetry) verdict(limits limit.Reader) limit.Verdict {
 		_ = json.Unmarshal(e.Status, &refusal.Status) // any other type counts as absent
 	}
 	return agent.Failed(limits.Refusal(refusal))
-}
-
-// Verdict returns the meaning of a failed request's text.
-func Verdict(limits limit.Reader, words string) limit.Verdict {
-	return telemetry{Message: words}.verdict(limits)
 }
 
 func (r record) moved() bool {

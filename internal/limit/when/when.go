@@ -112,15 +112,15 @@ func (s *timeScan) iso(i int) (Found, bool) {
 	}
 	stated := strings.TrimRight(isoText().FindString(s.src[t.Start:]), ".:")
 	for _, l := range isoLayouts {
-		if at, err := time.ParseInLocation(l.layout, stated, s.r.zone()); err == nil && PlausibleYear(at) {
+		if at, err := time.ParseInLocation(l.layout, stated, s.r.zone()); err == nil && plausibleYear(at) {
 			return Found{At: at, Rough: l.rough, End: s.after(t.Start + len(stated))}, true
 		}
 	}
 	return Found{}, false
 }
 
-// PlausibleYear reports whether the year is one in which a limit may lift.
-func PlausibleYear(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
+// plausibleYear reports whether the year is one in which a limit may lift.
+func plausibleYear(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
 
 const firstYear, lastYear = 2000, 2199
 
@@ -155,8 +155,8 @@ func Epoch[N int | int64 | float64](n N) (time.Time, bool) {
 
 const day = 24 * time.Hour
 
-// Longest is the longest wait: a longer one is not believed.
-const Longest = 10 * 366 * day
+// longest is the longest wait: a longer one is not believed.
+const longest = 10 * 366 * day
 
 func (s *timeScan) unitAt(i int) time.Duration {
 	if i >= len(s.toks) || s.toks[i].Kind != token.Word {
@@ -186,7 +186,7 @@ func (s *timeScan) duration(i int) (Found, bool) {
 }
 
 func (r Reader) in(wait float64, end int) (Found, bool) {
-	if r.At.IsZero() || !(wait >= 0 && wait <= float64(Longest)) {
+	if r.At.IsZero() || !(wait >= 0 && wait <= float64(longest)) {
 		return Found{}, false
 	}
 	d := time.Duration(math.Round(wait))
@@ -306,7 +306,7 @@ func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool
 		return r.in(n*float64(unit), 0)
 	}
 	for _, layout := range layouts {
-		if at, err := time.Parse(layout, value); err == nil && PlausibleYear(at) {
+		if at, err := time.Parse(layout, value); err == nil && plausibleYear(at) {
 			return Found{At: at.UTC()}, true
 		}
 	}

@@ -300,7 +300,7 @@ func decoded(t *testing.T, r request) map[string]any {
 func TestNtfyGetsTheOptionsOfItsURL(t *testing.T) {
 	w := newWorld(t)
 	n := notifytest.Notice(notify.GaveUp, 1)
-	sent := w.sent(t, "ntfy://ann:pw@HOST/topic?scheme=http&priority=Urgent&tags=a,b&cache=no&in=5m&actions=view, Open, https://x.example/;view, B, https://y.example/", n)
+	sent := w.sent(t, "ntfy://ann:pw@HOST/topic?scheme=http&priority=Urgent&tags=a,b&cache=no&delay=5m&actions=view, Open, https://x.example/;view, B, https://y.example/", n)
 	require.Equal(t, "/topic", sent.path)
 	require.Equal(t, n.Text, sent.body)
 	for name, want := range map[string]string{
@@ -309,7 +309,7 @@ func TestNtfyGetsTheOptionsOfItsURL(t *testing.T) {
 	} {
 		require.Equal(t, want, sent.header.Get(name), name)
 	}
-	sent = w.sent(t, "ntfy://HOST/topic?disabletls=yes", notifytest.Notice(notify.Parked, 2))
+	sent = w.sent(t, "ntfy://HOST/topic?scheme=http", notifytest.Notice(notify.Parked, 2))
 	require.Equal(t, "2 sessions: parked", sent.header.Get("Title"))
 	require.Empty(t, sent.header.Get("Authorization"))
 }

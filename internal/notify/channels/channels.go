@@ -172,7 +172,6 @@ func open(u *url.URL, transport http.RoundTripper) (notify.Sender, error) {
 			strings.ToLower(u.Scheme), strings.Join(slices.Sorted(maps.Keys(schemes)), ", "), apprise)
 	}
 	options := remote.OptionsOf(u)
-	options.Text("title") // the title comes from the notice
 	s, err := service(u, options, remote.NewClient(u.Scheme, remote.NewRedactor(u, true), transport))
 	return s, cmp.Or(err, options.Err())
 }

@@ -149,20 +149,19 @@ url = "https://hooks.slack.com/services/secret-topic"
 func TestURLsOfServicesAreReadWithoutANetwork(t *testing.T) {
 	for _, u := range []string{
 		"ntfy://ntfy.sh/topic",
-		"ntfy://:tk_token@ntfy.example.com:8443/topic?Priority=Urgent&tags=warning,skull&cache=no&firebase=no&delay=5m&click=https://x.example/&attach=https://x.example/a.png&filename=a.png&email=a@example.com&icon=https://x.example/i.png&actions=view, Open, https://x.example/;view, B, https://y.example/&title=t",
-		"ntfy://h/topic?disabletls=yes", "ntfy://h/topic?disableTLSVerification=yes&at=9am",
-		"slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook?botname=r&icon=:zap:&color=good&thread_ts=1.2&title=t",
-		"slack://AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc", "slack://name@AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc",
+		"ntfy://:tk_token@ntfy.example.com:8443/topic?Priority=Urgent&tags=warning,skull&cache=no&firebase=no&delay=5m&click=https://x.example/&attach=https://x.example/a.png&filename=a.png&email=a@example.com&icon=https://x.example/i.png&actions=view, Open, https://x.example/;view, B, https://y.example/",
+		"ntfy://h/topic?scheme=http", "ntfy://h/topic?disableTLSVerification=yes",
+		"slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook?botname=r&icon=:zap:&color=good&thread_ts=1.2",
 		"slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL",
-		"discord://token@123456789", "discord://token@123456789/raw", "discord://token@123456789/?splitLines=no&thread_id=9&username=u&avatarurl=https://x.example/a.png&color=0x00ff00&colorError=0x00ff00&json=no",
+		"discord://token@123456789", "discord://token@123456789/raw", "discord://token@123456789/?splitLines=no&thread_id=9&username=u&avatar=https://x.example/a.png&color=0x00ff00",
 		"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram?chats=@channel",
-		"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram/?channels=-1001:7,42&parseMode=markdownv2&preview=no&notification=no",
+		"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram/?chats=-1001:7,42&parseMode=markdownv2&preview=no&notification=no",
 		"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", " https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX/?botname=r\n",
 		"https://discord.com/api/webhooks/123456789012345678/abc-DEF_ghi", "https://discordapp.com/api/webhooks/1/abc?thread_id=9", "https://canary.discord.com/api/webhooks/1/abc",
-		"gotify://gotify.example.com/Aabcdefghijklmn", `gotify://gotify.example.com:8080/sub/path/Aabcdefghijklmn/?priority=5&disabletls=yes&useheader=yes&insecureskipverify=no&date=2026-01-01T00:00:00Z&extras={"a":{"b":1}}`,
+		"gotify://gotify.example.com/Aabcdefghijklmn", `gotify://gotify.example.com:8080/sub/path/Aabcdefghijklmn/?priority=5&disabletls=yes&insecureskipverify=no&date=2026-01-01T00:00:00Z&extras={"a":{"b":1}}`,
 		"pushover://resumed:apiToken@userKey", "pushover://:apiToken@userKey/?devices=a,b&priority=-1",
 		"smtp://user:pass@mail.example.com:587/?from=a@example.com&to=b@example.com",
-		"smtp://mail.example.com/?fromaddress=a@example.com&fromname=Resumed&toaddresses=b+c@example.com,d@example.com&auth=None&encryption=ImplicitTLS&usestarttls=no&usehtml=yes&clienthost=auto&requirestarttls=no&skiptlsverify=yes&timeout=10s&subject=s",
+		"smtp://mail.example.com/?from=a@example.com&fromname=Resumed&to=b+c@example.com,d@example.com&auth=None&encryption=ImplicitTLS&starttls=no&usehtml=yes&clienthost=auto&requirestarttls=no&skiptlsverify=yes",
 	} {
 		_, err := newService(serviceOptions{Common: notify.Common{Name: "x"}, URL: u})
 		require.NoError(t, err, u)
@@ -174,7 +173,7 @@ func TestWhatIsWrongWithAURLIsTold(t *testing.T) {
 		"https://ntfy.sh/secret-topic":                             "for ntfy write ntfy://ntfy.sh/TOPIC; a plain https URL is for [[notify.webhook]]",
 		"nfty://ntfy.sh/secret-topic":                              `there is no service "nfty"; valid here: discord, gotify, ntfy, `,
 		"matrix://user:secret-topic@matrix.example.com":            `use [[notify.command]] with run = ["sh", "-c", 'apprise -t "$RESUMED_TITLE" -b "$RESUMED_TEXT" URL']`,
-		"ntfy://ntfy.sh/secret-topic?prio=high":                    `its option "prio" does not exist; there are actions, at, attach, cache, `,
+		"ntfy://ntfy.sh/secret-topic?prio=high":                    `its option "prio" does not exist; there are actions, attach, cache, `,
 		"ntfy://ntfy.sh/secret-topic?cache=never":                  "its option cache must be yes or no",
 		"ntfy://ntfy.sh/secret-topic?priority=9":                   "its option priority must be one of min, low, default, ",
 		"gotify://h/secret-topic?priority=11":                      "its option priority must be a number from -2 to 10",

@@ -34,9 +34,8 @@ type embed struct {
 
 // New parses discord://TOKEN@WEBHOOK.
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
-	o.Text("colorerror", "colorwarn", "colorinfo", "colordebug") // a notice has no levels
-	raw, lines := o.Flag(false, "json") || u.Path == "/raw", o.Flag(true, "splitlines")
-	template := message{Username: o.Text("username"), Avatar: o.Text("avatar", "avatarurl")}
+	raw, lines := u.Path == "/raw", o.Flag(true, "splitlines")
+	template := message{Username: o.Text("username"), Avatar: o.Text("avatar")}
 	color, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(cmp.Or(o.Text("color"), "0x50d9ff"), "0x"), "#"), 16, 24)
 	if err != nil {
 		o.Wrong("color", "must be a colour such as 0x50d9ff")

@@ -18,7 +18,6 @@ import (
 
 // New parses gotify://HOST[/PATH]/TOKEN.
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
-	o.Flag(false, "useheader") // always: a URL is logged in more places than a header
 	client.SkipVerify(o.Flag(false, "insecureskipverify"))
 	dir, token := path.Split(strings.TrimSuffix(u.Path, "/"))
 	address := url.URL{Scheme: "https", Host: u.Host, Path: path.Join("/", dir, "message")}

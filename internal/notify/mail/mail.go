@@ -41,10 +41,9 @@ type mailer struct {
 
 // New reads smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS,ADDRESS.
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
-	o.Text("subject", "timeout") // the subject comes from the notice, the timeout is that of every service
 	m := &mailer{
 		client: client, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), hello: cmp.Or(o.Text("clienthost"), "localhost"),
-		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "usestarttls", "starttls"), must: o.Flag(false, "requirestarttls"),
+		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "starttls"), must: o.Flag(false, "requirestarttls"),
 		tls: &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: o.Flag(false, "skiptlsverify")},
 	}
 	if m.hello == "auto" {
@@ -56,22 +55,22 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 	case "", "auto":
 		m.encrypted = m.port == "465"
 	}
-	from, err := netmail.ParseAddress(plus(o.Text("fromaddress", "from")))
+	from, err := netmail.ParseAddress(plus(o.Text("from")))
 	if err != nil {
 		return nil, errors.New("must be smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS&to=ADDRESS, with the address of a sender")
 	}
 	m.from = &netmail.Address{Name: cmp.Or(o.Text("fromname"), from.Name), Address: from.Address}
-	to, err := netmail.ParseAddressList(plus(o.Text("toaddresses", "to")))
+	to, err := netmail.ParseAddressList(plus(o.Text("to")))
 	if err != nil || m.host == "" {
 		return nil, errors.New("must be smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS&to=ADDRESS, with a host and the address of a receiver")
 	}
 	for _, address := range to {
 		m.to = append(m.to, address.Address)
 	}
-	user, how := u.User.Username(), o.Choice("auth", "unknown", "none", "plain", "crammd5", "oauth2")
+	user, how := u.User.Username(), o.Choice("auth", "none", "plain", "crammd5", "oauth2")
 	password, _ := u.User.Password()
 	switch {
-	case how == "plain", how != "none" && how != "crammd5" && how != "oauth2" && user != "":
+	case how == "plain", how == "" && user != "":
 		m.auth = smtp.PlainAuth("", user, password, m.host)
 	case how == "crammd5":
 		m.auth = smtp.CRAMMD5Auth(user, password)

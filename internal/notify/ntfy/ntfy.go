@@ -3,6 +3,7 @@ package ntfy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -42,9 +43,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]string),
 		server: url.URL{Scheme: "https", Host: u.Host},
 	}
-	if o.Choice("scheme", "http", "https") == "http" || o.Flag(false, "disabletls") {
-		s.server.Scheme = "http"
-	}
+	s.server.Scheme = cmp.Or(o.Choice("scheme", "http", "https"), s.server.Scheme)
 	if u.Host == "" || s.topic == "" {
 		return nil, errors.New("must be ntfy://HOST/TOPIC")
 	}
@@ -54,7 +53,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 		}
 	}
 	set("Priority", o.Choice("priority", "min", "low", "default", "high", "max", "urgent", "1", "2", "3", "4", "5"))
-	set("Delay", o.Text("delay", "at", "in"))
+	set("Delay", o.Text("delay"))
 	for _, name := range []string{"Tags", "Actions", "Click", "Attach", "Filename", "Email", "Icon"} {
 		set(name, o.Text(strings.ToLower(name)))
 	}

@@ -267,20 +267,15 @@ func OptionsOf(u *url.URL) *Options {
 	return o
 }
 
-// Text returns an option that has one or several names; "" if it is not given.
-func (o *Options) Text(names ...string) string {
-	o.asked = append(o.asked, names...)
-	for _, name := range names {
-		if value, given := o.given[name]; given {
-			return value
-		}
-	}
-	return ""
+// Text returns an option; "" if it is not given.
+func (o *Options) Text(name string) string {
+	o.asked = append(o.asked, name)
+	return o.given[name]
 }
 
 // Flag returns an option that is yes or no.
-func (o *Options) Flag(usual bool, names ...string) bool {
-	switch strings.ToLower(o.Text(names...)) {
+func (o *Options) Flag(usual bool, name string) bool {
+	switch strings.ToLower(o.Text(name)) {
 	case "":
 		return usual
 	case "yes", "y", "true", "on", "1":
@@ -288,7 +283,7 @@ func (o *Options) Flag(usual bool, names ...string) bool {
 	case "no", "n", "false", "off", "0":
 		return false
 	default:
-		o.Wrong(names[0], "must be yes or no")
+		o.Wrong(name, "must be yes or no")
 		return usual
 	}
 }

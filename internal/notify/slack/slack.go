@@ -32,36 +32,27 @@ type attachment struct {
 
 const maxAttachments = 100
 
-// tokenForm has three parts with the same separator, after a prefix for its kind.
-var tokenForm = lazy.Regexp(`^(?:(xox.|hook)[-:]|:?)([A-Z0-9]{9,})([-/,])([A-Z0-9]{9,})([-/,])([A-Za-z0-9]{24,})$`)
+// tokenForm has three parts, after a prefix for its kind.
+var tokenForm = lazy.Regexp(`^(xox.|hook):([A-Z0-9]{9,})-([A-Z0-9]{9,})-([A-Za-z0-9]{24,})$`)
 
-// New parses slack://hook:A-B-C@webhook, slack://xoxb:A-B-C@CHANNEL and slack://[NAME@]A/B/C.
+// New parses slack://hook:A-B-C@webhook and slack://xoxb:A-B-C@CHANNEL.
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
-	color, template := o.Text("color"), message{Username: o.Text("botname", "username"), Thread: o.Text("thread_ts")}
-	if icon := o.Text("icon", "icon_emoji", "icon_url"); strings.HasPrefix(icon, "http://") || strings.HasPrefix(icon, "https://") {
+	color, template := o.Text("color"), message{Username: o.Text("botname"), Thread: o.Text("thread_ts")}
+	if icon := o.Text("icon"); strings.HasPrefix(icon, "http://") || strings.HasPrefix(icon, "https://") {
 		template.IconURL = icon
 	} else {
 		template.IconEmoji = icon
 	}
-	written, channel := "", u.Hostname()
-	if u.User != nil {
-		written = u.User.String()
-	}
-	if len(u.Path) > 1 {
-		written, channel = channel+u.Path, "webhook"
-		if template.Username == "" {
-			template.Username = u.User.Username()
-		}
-	}
-	parts := tokenForm().FindStringSubmatch(written)
-	if parts == nil || parts[3] != parts[5] {
+	secret, _ := u.User.Password()
+	parts, channel := tokenForm().FindStringSubmatch(u.User.Username()+":"+secret), u.Hostname()
+	if parts == nil {
 		return nil, errors.New("must be the URL that Slack shows for a webhook, https://hooks.slack.com/services/A/B/C, or slack://xoxb:TOKEN@CHANNEL for a bot")
 	}
 	if channel != "webhook" {
 		template.Channel = channel
 	}
-	kind, ids := parts[1], []string{parts[2], parts[4], parts[6]}
-	isBot := kind != "" && kind != "hook"
+	kind, ids := parts[1], parts[2:]
+	isBot := kind != "hook"
 	address, header := "https://hooks.slack.com/services/"+strings.Join(ids, "/"), http.Header{}
 	if isBot {
 		address = "https://slack.com/api/chat.postMessage"

@@ -39,7 +39,7 @@ var parseModes = map[string]string{"": "", "none": "", "html": "HTML", "markdown
 func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, error) {
 	template := message{NoPreview: !o.Flag(true, "preview"), Silent: !o.Flag(true, "notification")}
 	template.ParseMode = parseModes[o.Choice("parsemode", "none", "html", "markdown", "markdownv2")]
-	chats := strings.FieldsFunc(o.Text("chats", "channels"), func(r rune) bool { return r == ',' || r == ' ' })
+	chats := strings.FieldsFunc(o.Text("chats"), func(r rune) bool { return r == ',' || r == ' ' })
 	password, _ := u.User.Password()
 	bot := u.User.Username() + ":" + password
 	if !tokenForm().MatchString(bot) || len(chats) == 0 {

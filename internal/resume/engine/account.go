@@ -233,7 +233,7 @@ func newWindows() windows {
 }
 
 func (w *windows) note(s resume.Session) {
-	if !s.Interrupted() || !s.Limit.Reset.Stated() || s.Paid != nil { // a refusal of the user's own key says nothing about the account
+	if !s.Interrupted() || !s.Limit.Reset.Stated() {
 		w.drop(s.Key)
 		return
 	}

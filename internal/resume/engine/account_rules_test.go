@@ -62,11 +62,6 @@ func TestWhichRefusalsAreAWindowOfTheAccount(t *testing.T) {
 		"a rate":             {stopped("s", limit.RateLimit, noon, end), true},
 		"an outage":          {stopped("s", limit.Overloaded, noon, end), false},
 		"no time was stated": {stopped("s", limit.UsageLimit, noon, time.Time{}), false},
-		"of its user's own key": {func() resume.Session {
-			s := stopped("s", limit.UsageLimit, noon, end)
-			s.Paid = new(resume.Paid)
-			return s
-		}(), false},
 		"of a session that goes on": {func() resume.Session {
 			s := stopped("s", limit.UsageLimit, noon, end)
 			s.State = resume.Watching

@@ -222,10 +222,10 @@ func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()
 	})
 }
 
-// reconsider computes every wait again, and names stored sessions that have no name.
+// reconsider computes every wait again.
 func (e *Engine) reconsider(ctx context.Context) {
 	for s := range e.book.active() {
-		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
+		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() {
 			e.apply(ctx, s, s, resume.Reconsider{}, wallNow())
 		}
 	}

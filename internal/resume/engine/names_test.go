@@ -151,17 +151,6 @@ func TestANameMeansTheSameSessionForEver(t *testing.T) {
 	})
 }
 
-// A session that was stored without a name gets one, which is stored.
-func TestASessionThatHasNoNameYetIsGivenOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		key := resume.Key{Agent: "claude-code", ID: "4f2a7711-1111-4222-8333-444444444444"}
-		c := newCrowd(t, map[resume.Key]resume.Session{key: {Key: key, State: resume.GaveUp, LimitedAt: time.Now()}})
-		require.NoError(t, c.Ping(t.Context()))
-		require.Equal(t, "4f2a", c.kept[key].Name)
-		c.stop()
-	})
-}
-
 // The engine reads only the sessions that may be meant, and finds the same as a search of all.
 func TestTheEngineFindsWhatALookAtAllFinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,17 +41,15 @@ type Session struct {
 	Windows    int               `json:"windows"`
 	WaitsFor   *resume.Probe     `json:"waits_for,omitempty"` // it is due, and another session of its account tries first
 	Owner      *resume.Owner     `json:"owner"`
-	Program    string            `json:"program,omitempty"`       // what its own process ran, if observed
-	Context    *int64            `json:"context_tokens"`          // what the provider reads again at a resume; null: not known
-	Cold       *bool             `json:"cold"`                    // the provider will no longer have it in its cache; null: not known
-	BornAt     *time.Time        `json:"born_at,omitempty"`       // when it began, if known
-	FoundAt    *time.Time        `json:"found_at,omitempty"`      // when a daemon first observed it
-	Unreached  string            `json:"unreached,omitempty"`     // why the owner cannot be given a prompt, and what helps
-	Subagents  []resume.Subagent `json:"subagents,omitempty"`     // that were stopped, and have not continued
-	Needs      *string           `json:"needs"`                   // what a person is asked for, in a word; null: nothing
-	Remedy     string            `json:"remedy,omitempty"`        // what a person can do now, if the session does not continue by itself
-	OwnKey     *OwnKey           `json:"own_key,omitempty"`       // how it can continue, or continues, at its user's own cost
-	Banked     *int              `json:"resets_banked,omitempty"` // resets of its usage limits that the account has, if they were asked for just now
+	Program    string            `json:"program,omitempty"`   // what its own process ran, if observed
+	Context    *int64            `json:"context_tokens"`      // what the provider reads again at a resume; null: not known
+	Cold       *bool             `json:"cold"`                // the provider will no longer have it in its cache; null: not known
+	BornAt     *time.Time        `json:"born_at,omitempty"`   // when it began, if known
+	FoundAt    *time.Time        `json:"found_at,omitempty"`  // when a daemon first observed it
+	Unreached  string            `json:"unreached,omitempty"` // why the owner cannot be given a prompt, and what helps
+	Subagents  []resume.Subagent `json:"subagents,omitempty"` // that were stopped, and have not continued
+	Needs      *string           `json:"needs"`               // what a person is asked for, in a word; null: nothing
+	Remedy     string            `json:"remedy,omitempty"`    // what a person can do now, if the session does not continue by itself
 	Started    Start             `json:"started_with"`
 	Carried    NotRepeated       `json:"carried"`
 	Plan       *Plan             `json:"plan,omitempty"` // what the next resume would do, if one session is asked for
@@ -59,19 +57,6 @@ type Session struct {
 	Past       []Attempt         `json:"past,omitempty"` // those of the previous interruption
 
 	NoticeID string `json:"-"` // notice of the step at which a person was needed
-}
-
-// OwnKey is how a session that a limit has stopped continues with its user's own key, if the user has
-// allowed that. Sums are in US dollars.
-type OwnKey struct {
-	Active  bool       `json:"active"`            // it continues with the key
-	Until   *time.Time `json:"until"`             // when its account's limit is over
-	Command string     `json:"command,omitempty"` // with which a person starts that; empty: it does already, or cannot
-	Budget  string     `json:"budget"`            // as the user wrote it
-	Left    float64    `json:"left_usd"`          // what the session may still cost
-	Cost    *float64   `json:"cost_usd"`          // what it has cost so far, also with the subscription; null: not known
-	AnHour  *float64   `json:"estimate_usd_per_hour"`
-	Instead string     `json:"instead,omitempty"` // why the key cannot be used
 }
 
 // Start is what a session's own process was started with. It has the names of variables, never their
@@ -91,17 +76,16 @@ type NotRepeated struct {
 // Plan is what the next resume of a session would do at this moment. It has the names of variables,
 // never their values.
 type Plan struct {
-	Command  []string `json:"command"`           // never null; empty: no command
-	Dir      string   `json:"dir"`               // its working directory
-	Does     string   `json:"does"`              // for people, if it is not a command
-	Repeated []string `json:"repeated"`          // never null: the parts of Command that come from the session's own start
-	LeftOut  []string `json:"left_out"`          // never null: the parts of that start that are not repeated, and why
-	Env      []string `json:"env"`               // never null: variables with the values that the session had
-	EnvUnset []string `json:"env_unset"`         // never null: variables of the daemon that the session did not have
-	Instead  string   `json:"instead"`           // why no resume would be sent; empty: it would
-	Models   string   `json:"models,omitempty"`  // which other model it may use, for people
-	Prompt   string   `json:"prompt"`            // what the agent is told
-	OwnKey   string   `json:"own_key,omitempty"` // says that it uses its user's own key, and what it may cost, for people
+	Command  []string `json:"command"`          // never null; empty: no command
+	Dir      string   `json:"dir"`              // its working directory
+	Does     string   `json:"does"`             // for people, if it is not a command
+	Repeated []string `json:"repeated"`         // never null: the parts of Command that come from the session's own start
+	LeftOut  []string `json:"left_out"`         // never null: the parts of that start that are not repeated, and why
+	Env      []string `json:"env"`              // never null: variables with the values that the session had
+	EnvUnset []string `json:"env_unset"`        // never null: variables of the daemon that the session did not have
+	Instead  string   `json:"instead"`          // why no resume would be sent; empty: it would
+	Models   string   `json:"models,omitempty"` // which other model it may use, for people
+	Prompt   string   `json:"prompt"`           // what the agent is told
 }
 
 // Attempt is one resume as other programs see it.
@@ -114,7 +98,6 @@ type Attempt struct {
 	Error        string         `json:"error"`
 	Fallback     string         `json:"fallback_model,omitempty"` // what it could use if its own model was overloaded
 	Model        string         `json:"model,omitempty"`          // what it used instead of its own
-	OwnKey       bool           `json:"own_key,omitempty"`        // it used its user's own key
 }
 
 // Key returns the key of the session.
@@ -254,7 +237,6 @@ func viewAttempts(attempts []resume.Attempt) []Attempt {
 			Error:        a.Err,
 			Fallback:     a.Models.Fallback,
 			Model:        a.Models.Used,
-			OwnKey:       a.OwnKey,
 		})
 	}
 	return views

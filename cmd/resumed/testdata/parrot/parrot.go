@@ -75,11 +75,11 @@ func (a *room) Owner(ctx context.Context, s resume.Session) (*resume.Owner, erro
 	return a.Processes.OwnerInDir(ctx, s, isProgram, "-p")
 }
 
-func (a *room) Plan(ctx context.Context, s resume.Session, w agent.Prompt) (agent.Plan, error) {
+func (a *room) Plan(ctx context.Context, s resume.Session, prompt string) (agent.Plan, error) {
 	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
 		return plan, err
 	}
-	return a.Run(s, s.Cwd, leash.Repeated{}, "--perch", s.Key.ID, "-p", w.Text), nil
+	return a.Run(s, s.Cwd, leash.Repeated{}, "--perch", s.Key.ID, "-p", prompt), nil
 }
 
 // invocation is a command line of the parrot.

@@ -7,13 +7,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"iter"
 	"maps"
-	"net/url"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,112 +137,8 @@ func (w shownWindow) allowance() allowance {
 	return allowance{w.Used, at}
 }
 
-// WhyNotOwnKey returns why a run would not use the user's own key, or would leak it; empty: no reason.
-func (a *Account) WhyNotOwnKey(s resume.Session, dir string, environ []string) string {
-	variables := make(map[string]string)
-	for _, entry := range environ { // the last entry of a name counts
-		name, value, _ := strings.Cut(entry, "=")
-		variables[name] = value
-	}
-	for _, name := range deciding {
-		if name != "CLAUDE_CODE_OAUTH_TOKEN" && variables[name] != "" {
-			return "it uses no subscription: its environment has " + name
-		}
-	}
-	if at := variables["ANTHROPIC_BASE_URL"]; at != "" && !trusted(at) {
-		return "your own key would be shown to " + hostOf(at) + ", which is what its ANTHROPIC_BASE_URL says"
-	}
-	for _, settings := range a.allSettings(s, dir) {
-		if why := settings.divert(true); why != "" {
-			return settings.file + " " + why
-		}
-	}
-	for _, servers := range a.servers(s, dir) {
-		if why := servers.divert(false); why != "" {
-			return servers.file + " " + why
-		}
-	}
-	return ""
-}
-
-// diverting settings send a request elsewhere or with another key. A project has its own, of other people.
-var diverting = []string{
-	"ANTHROPIC_*", "apiKeyHelper", startup.CloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
-	"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_*",
-}
-
-// harmless are names that match diverting but only choose the model.
-var harmless = []string{"ANTHROPIC_MODEL", "ANTHROPIC_*_MODEL", "ANTHROPIC_*_MODEL_*"}
-
-// divert returns why these settings may leak a key; empty: they do not. Unreadable settings may
-// do anything. Settings that name the variable of the key may forward or read it. own says that
-// they are settings of the session itself, not of a server that it starts.
-func (g given) divert(own bool) string {
-	var all any
-	if g.err != nil || json.Unmarshal(g.data, &all) != nil {
-		return "cannot be read, and might say to whom your own key is shown"
-	}
-	if name := diverts(all); name != "" && own {
-		return "says by itself whom it asks or with which key (" + name + ")"
-	}
-	if plain, _ := json.Marshal(all); bytes.Contains(plain, []byte(KeyVariable)) { // decoded: a name may be escaped
-		return "names " + KeyVariable + ": your own key would be given to what it starts or asks"
-	}
-	return ""
-}
-
-// diverts returns the pattern of a name in settings that may send a key elsewhere.
-func diverts(settings any) string {
-	var inside iter.Seq[any]
-	switch settings := settings.(type) {
-	case map[string]any:
-		for name := range settings {
-			if what := like(name, diverting); what != "" && like(name, harmless) == "" {
-				return what
-			}
-		}
-		inside = maps.Values(settings)
-	case []any:
-		inside = slices.Values(settings)
-	default:
-		return ""
-	}
-	for part := range inside {
-		if name := diverts(part); name != "" {
-			return name
-		}
-	}
-	return ""
-}
-
-func like(name string, patterns []string) string {
-	for _, pattern := range patterns {
-		if ok, _ := path.Match(pattern, name); ok {
-			return pattern
-		}
-	}
-	return ""
-}
-
-// trusted: a program on this machine sees the conversation anyway.
-func trusted(address string) bool {
-	host := hostOf(address)
-	return host == "api.anthropic.com" || host == "localhost" || host == "127.0.0.1" || host == "::1"
-}
-
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "another host"
-	}
-	return u.Hostname()
-}
-
-// KeyVariable is the variable for an API key. It overrides the signed-in account.
-const KeyVariable = "ANTHROPIC_API_KEY"
-
 // Keys are the variables with a key. Each one overrides the signed-in account.
-var Keys = []string{KeyVariable, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
+var Keys = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
 
 var deciding = slices.Concat(Keys, []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"})
 
@@ -272,34 +163,23 @@ func Login(variable func(string) string) string {
 type given struct {
 	file string
 	data []byte
-	err  error // the file exists, but could not be read
 }
 
 // allSettings returns the settings of a session. Later ones override earlier ones.
-func (a *Account) allSettings(s resume.Session, dir string) []given {
+func (a *Account) allSettings(s resume.Session, dir string) (all []given) {
 	var files []string
 	for _, place := range []string{a.of.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
 		files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
 	}
 	const flag, managed = "--settings", "/etc/claude-code/managed-settings.json"
-	return read(flag, append(append(files, startedWith(s, flag)...), managed))
-}
-
-func startedWith(s resume.Session, flag string) []string {
-	o := s.StartedWith()
-	if o == nil {
-		return nil
+	if o := s.StartedWith(); o != nil {
+		files = append(files, startup.Flags.Parse(startup.Flags.Carry(*o).Args).Values(flag)...)
 	}
-	return startup.Flags.Parse(startup.Flags.Carry(*o).Args).Values(flag)
-}
-
-// read returns the settings of files, or those that a flag contains instead of a path.
-func read(flag string, files []string) (all []given) {
-	for _, file := range files {
-		if strings.HasPrefix(strings.TrimSpace(file), "{") {
-			all = append(all, given{file: flag, data: []byte(file)})
-		} else if data, err := agent.ReadSettings(file); !errors.Is(err, fs.ErrNotExist) {
-			all = append(all, given{file, data, err})
+	for _, file := range append(files, managed) {
+		if strings.HasPrefix(strings.TrimSpace(file), "{") { // the flag contains them, and no path
+			all = append(all, given{flag, []byte(file)})
+		} else if data, err := agent.ReadSettings(file); err == nil {
+			all = append(all, given{file, data})
 		}
 	}
 	return all
@@ -336,44 +216,4 @@ func (a *Account) Acting(s resume.Session, dir string) (file, variable string) {
 		}
 	}
 	return "", ""
-}
-
-// servers returns the settings that name MCP servers of a session. Claude Code starts them or
-// connects to them, and expands variables of its environment in them. They are in the project
-// directory and its parents, in flags, and in the user's configuration.
-func (a *Account) servers(s resume.Session, dir string) []given {
-	files := []string{filepath.Join(dir, ".mcp.json")}
-	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
-		files = append(files, filepath.Join(filepath.Dir(at), ".mcp.json"))
-	}
-	const flag = "--mcp-config"
-	return append(read(flag, append(files, startedWith(s, flag)...)), a.configured(s, dir)...)
-}
-
-// configured returns the MCP servers in the user's configuration, for all or for the session's directory.
-func (a *Account) configured(s resume.Session, dir string) (all []given) {
-	type part struct {
-		Servers json.RawMessage `json:"mcpServers"`
-	}
-	var config struct {
-		part
-		Projects map[string]part `json:"projects"`
-	}
-	file := a.ConfigFile(a.of.Homes.Of(s.Transcript))
-	found := read("", []string{file})
-	if len(found) > 0 && json.Unmarshal(found[0].data, &config) != nil {
-		return found // divert reports that it cannot be read
-	}
-	parts := []part{config.part}
-	for project, its := range config.Projects {
-		if strings.HasPrefix(dir+"/", strings.TrimSuffix(project, "/")+"/") {
-			parts = append(parts, its)
-		}
-	}
-	for _, its := range parts {
-		if its.Servers != nil {
-			all = append(all, given{file: file, data: its.Servers})
-		}
-	}
-	return all
 }

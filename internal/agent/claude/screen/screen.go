@@ -28,8 +28,6 @@ const (
 
 // Screen is the parsed content of a terminal.
 type Screen struct {
-	Above []string // the rows above the composer or the menu: the conversation
-
 	title  string // of a dialog that covers the composer
 	view   view
 	draft  string // the text in the composer
@@ -38,22 +36,13 @@ type Screen struct {
 	insert bool   // vim's INSERT mode is shown
 }
 
-// Known reports whether a prompt can be typed on the screen, now or later.
-func (s Screen) Known() bool { return s.view != strange }
-
-// Works reports whether Claude Code works, or retries by itself.
-func (s Screen) Works() bool { return s.view == busy }
-
-// Waits reports whether Claude Code waits for the limit's reset, and will continue then.
-func (s Screen) Waits() bool { return s.view == armed }
-
 // Read parses a screen of Claude Code from its end backwards. Two rules enclose the composer.
 // Above them is the conversation, below them are notices and the permission mode.
 func Read(text string) Screen {
 	lines, looks := readLooks(text)
 	lines = trimRows(lines)
 	if isLimitMenu(lines) {
-		return Screen{view: menu, Above: lines[:max(0, lastIndex(lines, isEdge))]}
+		return Screen{view: menu}
 	}
 	lower := lastIndex(lines, isRule)
 	upper := lastIndex(lines[:max(0, lower)], isRule)
@@ -70,7 +59,7 @@ func Read(text string) Screen {
 		draft = ""
 	}
 	footer := withoutNotices(lines[lower+1:])
-	s := Screen{view: readFooter(footer), draft: draft, Above: lines[:upper]}
+	s := Screen{view: readFooter(footer), draft: draft}
 	s.turn, s.cut = lastTurn(lines[:upper])
 	s.insert = slices.ContainsFunc(footer, func(line string) bool { return strings.HasPrefix(line, insertMode) })
 	if draft != "" && len(footer) == 0 {
@@ -85,12 +74,7 @@ func Read(text string) Screen {
 	return s
 }
 
-// Rows returns the rows without trailing space, and without blank rows at the end.
-func Rows(text string) []string {
-	lines, _ := readLooks(text)
-	return trimRows(lines)
-}
-
+// trimRows returns the rows without trailing space, and without blank rows at the end.
 func trimRows(lines []string) []string {
 	for i, line := range lines {
 		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace) // a no-break space too

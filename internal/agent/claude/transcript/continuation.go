@@ -55,12 +55,6 @@ func continuationIn(text string) native {
 	}
 }
 
-// OnContinuation reports whether a text is about the agent's own continuation, and whether that was declined.
-func OnContinuation(text string) (is, declined bool) {
-	state := continuationIn(text)
-	return state != unarmed, state == cancelled
-}
-
 // Continuation is the last notice after the refusal that stopped the session.
 type Continuation struct {
 	state native

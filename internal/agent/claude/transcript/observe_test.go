@@ -36,7 +36,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"an answer broken off is no movement":   {answer(map[string]any{"isAbortedMidStream": true}), nil},
 		"a subagent's answer is not the main's": {answer(map[string]any{"isSidechain": true}), nil},
 		"Claude Code's own words are no movement": {
-			base(map[string]any{"type": "assistant", "message": said(Synthetic, "No response requested.")}), nil,
+			base(map[string]any{"type": "assistant", "message": said(synthetic, "No response requested.")}), nil,
 		},
 		"a prompt is a prompt":           {asked(nil, "go on"), resume.Prompted{At: at}},
 		"a prompt in blocks is a prompt": {asked(nil, text("go on")), resume.Prompted{At: at}},

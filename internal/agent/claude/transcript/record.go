@@ -22,7 +22,7 @@ type record struct {
 	Entrypoint  string  `json:"entrypoint"`
 	Timestamp   string  `json:"timestamp"`
 	IsSidechain bool    `json:"isSidechain"`
-	Message     Message `json:"message"`
+	Message     message `json:"message"`
 	Permission  string  `json:"permissionMode"`
 	Model       string  `json:"requestedModel"`
 	Left        string  `json:"originalModel"` // of a change of the model: the one before it,
@@ -43,14 +43,10 @@ type record struct {
 	Params struct {
 		RateLimit Quota `json:"rate_limit_info"`
 	} `json:"apiErrorParams"`
-
-	CostUSD      float64 `json:"totalCostUSD"`     // of a record of what the session has cost
-	APIDuration  int64   `json:"totalAPIDuration"` // milliseconds
-	ToolDuration int64   `json:"totalToolDuration"`
 }
 
-// Message is a message of the conversation, in a transcript and in the output of a run.
-type Message struct {
+// message is a message of the conversation.
+type message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stop_reason"`
 	Content    json.RawMessage `json:"content"` // a string or blocks
@@ -89,24 +85,16 @@ type block struct {
 
 func parse(line []byte) (record, bool) { return lines.Parse[record](line) }
 
-// Synthetic is the model in messages of Claude Code itself.
-const Synthetic = "<synthetic>"
+// synthetic is the model in messages of Claude Code itself.
+const synthetic = "<synthetic>"
 
 // A partial answer is followed by a record that tells who interrupted it.
 func (r record) moved() bool {
-	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted && r.Message.FromModel()
+	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted && r.Message.Model != "" && r.Message.Model != synthetic
 }
-
-// FromModel reports whether the message is from the model.
-func (m Message) FromModel() bool { return m.Model != "" && m.Model != Synthetic }
 
 func (r record) interrupts() bool {
-	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && r.Message.Interrupts()
-}
-
-// Interrupts reports whether the message records that a person interrupted the turn.
-func (m Message) Interrupts() bool {
-	return strings.HasPrefix(m.Text(), interrupted)
+	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && strings.HasPrefix(r.Message.text(), interrupted)
 }
 
 // localPrefixes begin the records of commands that do not reach the model, such as /exit and /usage:
@@ -146,7 +134,7 @@ func (r record) endsSubagent() bool {
 }
 
 // blocks returns the content. A plain string is one block of text.
-func (m Message) blocks() []block {
+func (m message) blocks() []block {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
 		return []block{{Type: "text", Text: text}}
@@ -157,7 +145,7 @@ func (m Message) blocks() []block {
 }
 
 // Text returns the text of the content.
-func (m Message) Text() string { return textOf(m.blocks()) }
+func (m message) text() string { return textOf(m.blocks()) }
 
 func textOf(blocks []block) string {
 	return agent.JoinedTexts(blocks, func(b block) string {
@@ -187,8 +175,8 @@ type Refusal struct {
 
 func (r record) refusal() Refusal {
 	f := r.Refusal
-	f.Text = r.Message.Text()
-	if r.Params.RateLimit.Stated() {
+	f.Text = r.Message.text()
+	if r.Params.RateLimit.stated() {
 		f.Quota = r.Params.RateLimit
 	}
 	return f
@@ -256,8 +244,8 @@ var errorClasses = map[string]struct {
 	"rate_limit":             {limit.RateLimit, []limit.Class{limit.UsageLimit, limit.Billing}},
 }
 
-// Stated reports whether the record contains a quota.
-func (q Quota) Stated() bool { return q.Status != "" || q.ResetsAt != 0 }
+// stated reports whether the record contains a quota.
+func (q Quota) stated() bool { return q.Status != "" || q.ResetsAt != 0 }
 
 // outOfQuota: a warning has the same form, and other errors may also contain a quota.
 func (f Refusal) outOfQuota() bool {
@@ -304,7 +292,7 @@ func (r record) denies(result block) bool {
 	default:
 		return true
 	}
-	text := Message{Content: result.Content}.Text()
+	text := message{Content: result.Content}.text()
 	return denialWords().MatchString(text) && !strings.HasPrefix(text, "Exit code") // output of a command may contain anything
 }
 

@@ -61,21 +61,6 @@ func LastSettings(ctx context.Context, transcript string) (had Settings, err err
 	return had, err
 }
 
-// costState has the cost of the whole session, since 2.1.325.
-const costState = "cost-state"
-
-// Cost returns what the session of a transcript has cost until now.
-func Cost(ctx context.Context, path string) (cost resume.Cost, known bool, err error) {
-	err = lookBack(ctx, lines.Whole(path), lines.Any(costState).In, func(r record, line lines.Line) bool {
-		if known = r.Type == costState && r.CostUSD >= 0; known {
-			work := time.Duration(max(0, r.APIDuration)+max(0, r.ToolDuration)) * time.Millisecond
-			cost = resume.Cost{USD: r.CostUSD, Work: work, Read: line.Offset}
-		}
-		return !known
-	})
-	return cost, known, err
-}
-
 // Size returns the context at an answer: the provider caches it for five minutes, or for an hour on request.
 func Size(line lines.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
@@ -106,7 +91,7 @@ func CommandsFollow(ctx context.Context, transcript string) (follow bool) {
 func Cleared(ctx context.Context, transcript string) bool {
 	cleared, prompted := false, false
 	err := lookBack(ctx, lines.Whole(transcript), byUser.In, func(r record, _ lines.Line) bool {
-		cleared = cleared || strings.HasPrefix(r.Message.Text(), "<command-name>/clear<")
+		cleared = cleared || strings.HasPrefix(r.Message.text(), "<command-name>/clear<")
 		prompted = prompted || r.prompts()
 		return !prompted
 	})
@@ -145,7 +130,7 @@ const (
 func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, err error) {
 	err = lookBack(ctx, lines.Whole(transcript), lines.Any(`"user"`, `"assistant"`, `"turn_duration"`).In, func(r record, line lines.Line) bool {
 		switch {
-		case r.interrupts(), r.Subtype == "turn_duration", strings.HasPrefix(r.Message.Text(), "<command-name>/exit<"):
+		case r.interrupts(), r.Subtype == "turn_duration", strings.HasPrefix(r.Message.text(), "<command-name>/exit<"):
 		case r.Type == "assistant":
 			if r.moved() && r.Message.goesOn() {
 				turn = TurnOpen
@@ -164,13 +149,13 @@ func LastTurn(ctx context.Context, transcript string) (turn Turn, at time.Time, 
 }
 
 // goesOn: a text without a reason to stop may be the last one, as some versions do not record the reason.
-func (m Message) goesOn() bool {
+func (m message) goesOn() bool {
 	blocks := m.blocks()
 	return m.StopReason == "tool_use" || m.has("tool_use") ||
 		m.StopReason == "" && len(blocks) > 0 && strings.HasSuffix(blocks[len(blocks)-1].Type, "thinking")
 }
 
-func (m Message) has(kind string) bool {
+func (m message) has(kind string) bool {
 	return slices.ContainsFunc(m.blocks(), func(b block) bool { return b.Type == kind })
 }
 

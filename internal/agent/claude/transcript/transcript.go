@@ -112,7 +112,7 @@ func (rd *Reader) event(r record, line lines.Line) (resume.Event, bool) {
 	case r.Type == "user" && r.IsMeta && r.Note == release:
 		return resume.Progressed{At: at}, true
 	case r.Type == "assistant" && r.IsAPIError:
-		return resume.Limited{At: at, Verdict: r.refusal().Verdict(rd.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
+		return resume.Limited{At: at, Verdict: r.refusal().Verdict(rd.LimitsAt(at)), Text: agent.Clip(r.Message.text())}, true
 	case r.moved():
 		return resume.Progressed{At: at, Model: r.Model}, true
 	case r.interrupts(), r.notice() == cancelled:

@@ -66,7 +66,7 @@ func OpenTurn(ctx context.Context, path string) (at time.Time, open bool, err er
 const maxSince = 200
 
 // limitsBefore: that of an earlier turn does not apply.
-func limitsBefore(line lines.Line) (limits RateLimits) {
+func limitsBefore(line lines.Line) (limits rateLimits) {
 	// If the file cannot be read, the text of the refusal remains.
 	_ = visit(context.Background(), lines.Span{Before: line, Lines: maxSince}, func(r record, _ lines.Line) bool {
 		limits = r.Payload.Limits // the beginning of a turn has none
@@ -81,8 +81,8 @@ func followsTurnContext(line lines.Line) bool {
 	return follows
 }
 
-// RateLimits is the last state of the account's limits, from the provider.
-type RateLimits struct {
+// rateLimits is the last state of the account's limits, from the provider.
+type rateLimits struct {
 	Primary   Window `json:"primary"`
 	Secondary Window `json:"secondary"`
 	Spent     bool   `json:"spend_control_reached"`
@@ -98,7 +98,7 @@ type Window struct {
 
 const usedUp = 100
 
-func (l RateLimits) exhausted() (time.Time, bool) {
+func (l rateLimits) exhausted() (time.Time, bool) {
 	var latest time.Time
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
 		if at, ok := limit.Epoch(w.ResetsAt); ok && w.Used >= usedUp && at.After(latest) {
@@ -108,7 +108,7 @@ func (l RateLimits) exhausted() (time.Time, bool) {
 	return latest, !latest.IsZero()
 }
 
-func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
+func (l rateLimits) readings(at time.Time) (all []usage.Reading) {
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
 		resetsAt, ok := limit.Epoch(w.ResetsAt)
 		length := time.Duration(min(w.Minutes, maxMinutes) * float64(time.Minute))
@@ -121,7 +121,7 @@ func (l RateLimits) readings(at time.Time) (all []usage.Reading) {
 
 const maxMinutes = 1e7
 
-func (l RateLimits) mustBuy(reader limit.Reader) bool {
+func (l rateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
 }
 
@@ -161,10 +161,10 @@ func readLimits(ctx context.Context, path string, most int, more func(usage.Read
 	}, tokenCount)
 }
 
-// Verdict returns the meaning of the error that ended a turn. Codex's own name for it has precedence;
+// verdict returns the meaning of the error that ended a turn. Codex's own name for it has precedence;
 // for "other" and generic names the text decides. limits returns the state of the account's limits at
 // the end of the turn.
-func (f Failure) Verdict(reader limit.Reader, limits func() RateLimits) limit.Verdict {
+func (f failure) verdict(reader limit.Reader, limits func() rateLimits) limit.Verdict {
 	name, status := f.info()
 	v := reader.Refusal(limit.Refusal{Status: status, Code: code(name), Text: f.Message})
 	v.Class = class(name, v.Class)

@@ -25,7 +25,7 @@ type payload struct {
 	Type string `json:"type"`
 	Role string `json:"role"` // of a message
 
-	Failure                 // of an error
+	failure                 // of an error
 	Error   json.RawMessage `json:"error"` // of task_complete: absent if the turn ended normally
 	Answer  string          `json:"last_agent_message"`
 	Reason  string          `json:"reason"` // of turn_aborted
@@ -33,7 +33,7 @@ type payload struct {
 		Type string `json:"type"`
 	} `json:"item"`
 
-	Limits RateLimits `json:"rate_limits"` // of token_count
+	Limits rateLimits `json:"rate_limits"` // of token_count
 	Tokens struct {
 		Last struct {
 			Total int64 `json:"total_tokens"`
@@ -48,8 +48,8 @@ type payload struct {
 	Turn // of turn_context
 }
 
-// Failure is the error that ended a turn.
-type Failure struct {
+// failure is the error that ended a turn.
+type failure struct {
 	Message string          `json:"message"`
 	Info    json.RawMessage `json:"codex_error_info"`
 }
@@ -88,7 +88,7 @@ func (r record) interrupts() bool {
 	return r.kind() == "turn_aborted" && r.Payload.Reason != "replaced" && r.Payload.Reason != "review_ended"
 }
 
-func (r record) failed() (f Failure, ended bool) {
+func (r record) failed() (f failure, ended bool) {
 	switch r.kind() {
 	case "task_complete":
 		if len(r.Payload.Error) == 0 || string(r.Payload.Error) == "null" {
@@ -100,15 +100,15 @@ func (r record) failed() (f Failure, ended bool) {
 		return f, true
 	case "error":
 		// Some errors only refuse an operation, and the turn continues.
-		name, _ := r.Payload.Failure.info()
-		return r.Payload.Failure, name != "thread_rollback_failed" && name != "active_turn_not_steerable"
+		name, _ := r.Payload.failure.info()
+		return r.Payload.failure, name != "thread_rollback_failed" && name != "active_turn_not_steerable"
 	default:
 		return f, false
 	}
 }
 
 // Codex writes it as a name, or as an object with the name as its key.
-func (f Failure) info() (name string, status int) {
+func (f failure) info() (name string, status int) {
 	if json.Unmarshal(f.Info, &name) == nil {
 		return name, 0
 	}

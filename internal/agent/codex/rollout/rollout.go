@@ -91,8 +91,8 @@ func (rd *Reader) event(h Head, r record, line lines.Line) (resume.Event, bool) 
 	}
 	reader := rd.LimitsAt(at)
 	if f, ok := r.failed(); ok {
-		limits := func() RateLimits { return limitsBefore(line) }
-		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true
+		limits := func() rateLimits { return limitsBefore(line) }
+		return resume.Limited{At: at, Verdict: f.verdict(reader, limits), Text: agent.Clip(f.Message)}, true
 	}
 	switch {
 	case r.moved(), r.kind() == "task_complete" && r.Payload.Answer != "":
@@ -112,7 +112,7 @@ func (rd *Reader) event(h Head, r record, line lines.Line) (resume.Event, bool) 
 // answer, and an allowance was used up at its end. The oldest versions do not even write the end of a
 // turn: there the last record of a request is the state of the limits.
 func silentLimit(r record, line lines.Line, reader limit.Reader) (resume.Event, bool) {
-	var limits RateLimits
+	var limits rateLimits
 	switch {
 	case r.kind() == "task_complete":
 		limits = limitsBefore(line)

@@ -36,7 +36,7 @@ type Record struct {
 		Completed float64 `json:"completed"`
 	} `json:"time"`
 	Finish string   `json:"finish"`
-	Error  *Failure `json:"error"`
+	Error  *failure `json:"error"`
 
 	Agent      string `json:"agent"`
 	Variant    string `json:"variant"`
@@ -185,7 +185,7 @@ func (m Message) Event(limits limit.Reader) resume.Event {
 	case Cancelled, Broken:
 		return resume.Cancelled{At: m.At()}
 	case Failed:
-		return m.Error.Event(limits, m.At())
+		return m.Error.event(limits, m.At())
 	default:
 		return nil
 	}
@@ -253,14 +253,8 @@ func (p part) denied() bool {
 	})
 }
 
-// Compacts reports whether a part of a message is an automatic compaction.
-func Compacts(data []byte) bool {
-	p, ok := lines.Parse[part](data)
-	return ok && p.compacts()
-}
-
-// Failure is the error that ended a turn.
-type Failure struct {
+// failure is the error that ended a turn.
+type failure struct {
 	Name string `json:"name"`
 	Data struct {
 		Message   string            `json:"message"`
@@ -278,31 +272,31 @@ type failure2 struct {
 }
 
 // UnmarshalJSON parses an error of either version.
-func (f *Failure) UnmarshalJSON(data []byte) error {
-	type older Failure
+func (f *failure) UnmarshalJSON(data []byte) error {
+	type older failure
 	var either struct {
 		older
 		failure2
 	}
 	lines.Decode(data, &either) // what cannot be read stays empty: there was an error
-	*f = Failure(either.older)
+	*f = failure(either.older)
 	if f.Name == "" && either.Type != "" {
 		f.Name, f.Data.Message, f.Data.Status = either.Type, either.Message, either.Status
 	}
 	return nil
 }
 
-// Event returns the event for a failure that ended a turn at that time.
-func (f *Failure) Event(limits limit.Reader, at time.Time) resume.Event {
+// event returns the event for a failure that ended a turn at that time.
+func (f *failure) event(limits limit.Reader, at time.Time) resume.Event {
 	if f.aborts() {
 		return resume.Cancelled{At: at}
 	}
 	return resume.Limited{At: at, Verdict: f.verdict(limits, at), Text: agent.Clip(f.words())}
 }
 
-func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" || f.Name == "aborted" }
+func (f *failure) aborts() bool { return f.Name == "MessageAbortedError" || f.Name == "aborted" }
 
-func (f *Failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
+func (f *failure) verdict(limits limit.Reader, at time.Time) limit.Verdict {
 	limits.At = at
 	for name, value := range f.Data.Headers {
 		// Times in the answer are by the provider's clock.
@@ -349,7 +343,7 @@ var likely = map[string]limit.Class{
 }
 
 // words returns the text for people. An error within a stream is stored as the provider's JSON.
-func (f *Failure) words() string {
+func (f *failure) words() string {
 	var inner struct {
 		Message string `json:"message"`
 		Error   struct {

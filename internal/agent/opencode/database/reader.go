@@ -54,6 +54,7 @@ type Reader struct {
 	Agent   string // its name
 	Account string
 	Limits  limit.Reader
+	AtWord  string // why only a person's word continues a session of version 2
 }
 
 // News is the result of one reading.
@@ -61,15 +62,8 @@ type News struct {
 	Observations []resume.Observation
 	Cursor       Cursor
 	Stamp        sqliteread.Stamp
-	Open         map[string]Open // sessions whose last message is not finished
-	Undecided    bool            // it is not known yet why a message was cut off
-	TooLong      []Message       // messages that are too long to be read
-}
-
-// Open is a session whose last message is not finished.
-type Open struct {
-	Session Session
-	Message Message
+	Undecided    bool      // it is not known yet why a message was cut off
+	TooLong      []Message // messages that are too long to be read
 }
 
 // Since reads the rows after the cursor, and the open ones again. Without a cursor, or if the rows were
@@ -79,7 +73,7 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 	var p *pass
 	err := Read(ctx, r.Path, func(db *DB) error {
 		p = &pass{Reader: r, db: db, after: after, now: now}
-		p.Stamp, p.Open = db.Stamp, make(map[string]Open)
+		p.Stamp = db.Stamp
 		last, err := db.message(ctx, "ORDER BY rowid DESC LIMIT 1")
 		if err != nil {
 			return err
@@ -102,12 +96,12 @@ func (r Reader) Since(ctx context.Context, cursor *Cursor, after bool, now time.
 	if err != nil {
 		return News{}, err
 	}
-	open := slices.SortedFunc(maps.Values(p.Open), func(a, b Open) int {
-		return cmp.Or(cmp.Compare(a.Message.createdMS, b.Message.createdMS), cmp.Compare(a.Message.ID, b.Message.ID))
+	slices.SortFunc(p.open, func(a, b Message) int {
+		return cmp.Or(cmp.Compare(a.createdMS, b.createdMS), cmp.Compare(a.ID, b.ID))
 	})
 	p.Cursor.Open = make(map[string]string)
-	for _, o := range open[max(0, len(open)-maxOpen):] { // the newest
-		p.Cursor.Open[o.Session.ID] = o.Message.ID
+	for _, m := range p.open[max(0, len(p.open)-maxOpen):] { // the newest
+		p.Cursor.Open[m.Session] = m.ID
 	}
 	slices.Reverse(p.Observations) // those of a session were read backwards
 	slices.SortStableFunc(p.Observations, func(a, b resume.Observation) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
@@ -120,6 +114,7 @@ type pass struct {
 	db    *DB
 	after bool
 	now   time.Time
+	open  []Message // the last messages of their sessions, not finished
 }
 
 // read reads the rows after the cursor and the open ones, session by session, the last message first.
@@ -194,7 +189,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 		return false, nil
 	case Pending:
 		if last {
-			p.Open[s.ID] = Open{s, m}
+			p.open = append(p.open, m)
 		}
 		return false, nil
 	case Broken:
@@ -203,7 +198,7 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 			return false, err
 		}
 		if last && p.now.Sub(m.At()).Abs() < undecidedFor {
-			p.Open[s.ID] = Open{s, m}
+			p.open = append(p.open, m)
 			p.Undecided = true
 			return false, nil
 		}
@@ -230,6 +225,10 @@ func (p *pass) take(ctx context.Context, s Session, m Message, last, first bool)
 
 // Observation returns an observation of a session. Each provider of a data directory has its own limit.
 func (r Reader) Observation(s Session, m Message, event resume.Event) resume.Observation {
+	if limited, ok := event.(resume.Limited); ok && s.Two {
+		limited.AtWord = r.AtWord
+		event = limited
+	}
 	o := resume.Observation{
 		Key:        resume.Key{Agent: r.Agent, ID: s.ID},
 		Account:    r.Account,
@@ -374,8 +373,8 @@ func (db *DB) Stopped(ctx context.Context, parent string, since time.Time, limit
 // The time in milliseconds between a message that was cut off for a compaction and the compaction. One
 // process writes both, in either order.
 const (
-	CompactionBefore = 1_000
-	CompactionAfter  = 60_000
+	compactionBefore = 1_000
+	compactionAfter  = 60_000
 )
 
 // compacted reports whether a compaction follows the message: then that cut it off, not a person.
@@ -384,6 +383,6 @@ func (db *DB) compacted(ctx context.Context, m Message) (bool, error) {
 		return false, nil
 	}
 	parts, err := db.selectParts(ctx, "m.session_id = ? AND m.time_created BETWEEN ? AND ?",
-		m.Session, m.AtMS-CompactionBefore, m.AtMS+CompactionAfter)
+		m.Session, m.AtMS-compactionBefore, m.AtMS+compactionAfter)
 	return slices.ContainsFunc(parts, part.compacts), err
 }

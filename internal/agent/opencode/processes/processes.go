@@ -4,13 +4,11 @@ package processes
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/process"
 	"resumed/internal/resume"
@@ -189,61 +187,19 @@ func containsFile(files []string, path string) bool {
 	return slices.ContainsFunc(files, func(file string) bool { return process.SameDir(file, path) })
 }
 
-// RunsAs reports whether the process is alive and belongs to the agent. If the program cannot be determined, it is
-// enough that the process is alive.
-func (f Finder) RunsAs(ctx context.Context, pid int) bool {
-	if !f.HasProc() && !process.Exists(pid) {
-		return false
-	}
-	running, err := f.Running(ctx, f.Is)
-	if err != nil {
-		return true // not known: do not assume that it is dead
-	}
-	return slices.ContainsFunc(running, func(p process.Live) bool { return p.PID == pid })
-}
-
-// Servers returns the servers with sessions of the user with that home directory.
-func (f Finder) Servers(ctx context.Context, userDir string) (servers []agent.UnwatchedProcess, err error) {
-	running, err := f.Running(ctx, f.Is)
-	registered := f.Registered() // they are found without a setting
-	for _, p := range running {
-		if !IsServer(p.Args) || slices.Contains(registered, p.PID) || p.Mark != "" || !process.SameDir(p.Variable("HOME"), userDir) {
-			continue
-		}
-		if address := f.Address(p.PID); address != "" {
-			servers = append(servers, agent.UnwatchedProcess{PID: p.PID, Home: address})
-		}
-	}
-	return servers, err
-}
-
 // ServerAt returns the process that listens at an address; 0: none is known.
 func (f Finder) ServerAt(address string) int {
 	running, _ := f.Running(context.Background(), f.Is)
 	for _, p := range running {
-		if AttachedTo(p.Args) == "" && f.ListensAt(p.PID, address) {
+		if AttachedTo(p.Args) == "" && f.listensAt(p.PID, address) {
 			return p.PID
 		}
 	}
 	return 0
 }
 
-// ListensAt reports whether the process listens at the address.
-func (f Finder) ListensAt(pid int, address string) bool {
+func (f Finder) listensAt(pid int, address string) bool {
 	u, err := url.Parse(address)
 	usual := map[string]string{"http": "80", "https": "443"}
 	return err == nil && slices.Contains(f.Listening(pid), cmp.Or(u.Port(), usual[u.Scheme]))
-}
-
-// Address returns the address of a server; empty: it does not listen yet.
-func (f Finder) Address(pid int) string {
-	ports := f.Listening(pid)
-	if len(ports) == 0 {
-		return ""
-	}
-	host := cmp.Or(Flags.Parse(process.ProgramArgs(f.Argv(pid))).Value("--hostname"), "0.0.0.0")
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, ports[0])
 }

@@ -15,8 +15,8 @@ func TestTheServerIsTheProcessThatListensThere(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 	f, address := Finder{Table: process.Here}, "http://"+listener.Addr().String()
-	require.True(t, f.ListensAt(os.Getpid(), address))
-	require.False(t, f.ListensAt(os.Getppid(), address))
+	require.True(t, f.listensAt(os.Getpid(), address))
+	require.False(t, f.listensAt(os.Getppid(), address))
 	require.NoError(t, listener.Close())
-	require.False(t, f.ListensAt(os.Getpid(), address))
+	require.False(t, f.listensAt(os.Getpid(), address))
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -188,8 +187,3 @@ func (ps *problems) command(key string, argv []string) {
 var modelNames = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
 
 var placeholder = lazy.Regexp(`\{[A-Za-z_]+\}`)
-
-func isWebURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-}

@@ -19,7 +19,8 @@ import (
 
 func (c *cli) initCommand() *cobra.Command {
 	listen, renew, line := "", false, hub.Line{}
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "init",
 		Short: "Create a hub and print the line that machines join with",
 		Long: "Makes a directory with the hub's certificates, keys and settings, and prints a line for machines to\n" +
@@ -27,6 +28,9 @@ func (c *cli) initCommand() *cobra.Command {
 			"it prints the line that still works. --new-line makes another one, and all lines before stop working.",
 		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub init --names laptop,desk",
 		RunE: c.inDir(func(_ context.Context, dir string, _ []string) error {
+			if cmd.Flags().Changed("uses") && line.Uses < 1 {
+				return wrongUses(line.Uses)
+			}
 			invitation, err := hub.Init(dir, listen, line)
 			if err == nil && renew {
 				invitation, err = hub.Renew(dir, line)
@@ -52,7 +56,8 @@ func (c *cli) initCommand() *cobra.Command {
 
 func (c *cli) inviteCommand() *cobra.Command {
 	uses := 0
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:     "invite [NAME…]",
 		Short:   "Print one more line that machines join with",
 		Long:    "Makes a line that lets in each of the named machines once, or as many machines of any name as you say.",
@@ -60,6 +65,9 @@ func (c *cli) inviteCommand() *cobra.Command {
 		RunE: c.inDir(func(_ context.Context, dir string, names []string) error {
 			if len(names) > 0 && uses != 0 {
 				return commandline.UsageError{Err: errors.New("write names or --uses, not both: a line lets in each named machine once")}
+			}
+			if cmd.Flags().Changed("uses") && uses < 1 {
+				return wrongUses(uses)
 			}
 			invitation, err := hub.Invite(dir, hub.Line{Names: names, Uses: uses})
 			if err != nil {
@@ -70,6 +78,10 @@ func (c *cli) inviteCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
 	return cmd
+}
+
+func wrongUses(n int) error {
+	return commandline.UsageError{Err: fmt.Errorf("--uses %d: must be at least 1", n)}
 }
 
 // printLine prints the newest line, and says which machines can join with it.

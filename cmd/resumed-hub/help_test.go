@@ -37,9 +37,9 @@ func TestAUsageErrorIsNotAFailure(t *testing.T) {
 		want string
 	}{
 		"an argument is missing":  {[]string{"remove"}, exitUsage, "resumed: NAME is missing\nTry: resumed hub remove --help\n"},
-		"an unknown flag":         {[]string{"init", "--nonsense"}, exitUsage, "resumed: unknown flag: --nonsense\nTry: resumed hub init --help\n"},
+		"an unknown flag":         {[]string{"init", "--nonsense"}, exitUsage, "resumed: hub init has no flag --nonsense\nTry: resumed hub init --help\n"},
 		"two ways to say who":     {[]string{"invite", "laptop", "--uses", "3"}, exitUsage, "Try: resumed hub invite --help\n"},
-		"a value that is none":    {[]string{"--log-format", "xml"}, exitUsage, "--log-format \"xml\": want auto, text or json"},
+		"a value that is none":    {[]string{"--log-format", "xml"}, exitUsage, "--log-format \"xml\": must be auto, text or json"},
 		"there is no hub to list": {[]string{"list"}, exitFailed, "resumed: there is no hub in "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,14 +35,11 @@ type cli struct {
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	c := &cli{out: out, err: errOut}
 	cmd, err := commandline.Execute(ctx, c.root(), args, out, errOut)
-	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
 	_, usage := errors.AsType[commandline.UsageError](err)
 	code, try := exitFailed, ""
 	switch {
 	case err == nil:
 		return exitDone
-	case unknownCommand:
-		code, try = exitUsage, unknown.Try
 	case usage:
 		code, try = exitUsage, cmd.CommandPath()+" --help"
 	}
@@ -69,8 +66,22 @@ func (c *cli) root() *cobra.Command {
 	_ = flags.MarkHidden("config") // it exists
 	commandline.LogFlags(root, &c.logLevel, &c.logFormat)
 	root.AddCommand(c.initCommand(), c.inviteCommand(), c.listCommand(), c.removeCommand(), c.streamsCommand())
-	commandline.Prepare(root)
+	commandline.Prepare(root, meant())
 	return root
+}
+
+// meant are words that people know from other programs.
+func meant() []commandline.Meant {
+	return []commandline.Meant{
+		{Words: "hub ls, hub ps, hub show, hub machines", Command: "resumed hub list"},
+		{Words: "hub status", Command: "resumed hub list, or resumed status --fleet"},
+		{Words: "hub rm, hub delete, hub kick, hub revoke", Command: "resumed hub remove NAME"},
+		{Words: "hub serve, hub start, hub run, hub up", Command: "resumed hub"},
+		{Words: "hub create, hub new", Command: "resumed hub init"},
+		{Words: "hub add, hub line", Command: "resumed hub invite NAME"},
+		{Words: "hub join", Command: "resumed fleet join -"},
+		{Words: "hub leave", Command: "resumed fleet leave"},
+	}
 }
 
 // serve returns a command that serves until it is stopped.

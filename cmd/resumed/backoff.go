@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"resumed/internal/backoff"
 	"resumed/internal/config"
@@ -75,7 +77,8 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 		return err
 	}
 	policy, err := pickPolicy(cfg, s.policy)
-	bad := []error{err, overridePolicy(cmd, &policy), checkPolicy(policy)}
+	wrong, overrideErr := overridePolicy(cmd, &policy)
+	bad := []error{err, overrideErr, checkPolicy(policy, wrong)}
 	retries, err := s.count(policy.MaxRetries)
 	bad = append(bad, err)
 	dice, err := s.dice()
@@ -135,18 +138,23 @@ func pickPolicy(cfg config.Config, name string) (backoff.Policy, error) {
 	return policy, nil
 }
 
-// checkPolicy names the flag for every bad key.
-func checkPolicy(policy backoff.Policy) error {
+// checkPolicy names the flag for every bad key, except those whose bounds come from a wrong flag.
+func checkPolicy(policy backoff.Policy, wrong map[string]bool) error {
 	var bad []error
 	for _, field := range policy.Validate() {
+		if wrong[flagOf(backoff.BoundBy(field.Field))] {
+			continue
+		}
 		value := fmt.Sprint(field.Value)
 		if text, ok := field.Value.(string); ok {
 			value = strconv.Quote(text)
 		}
-		bad = append(bad, fmt.Errorf("--%s %s: %s", strings.ReplaceAll(field.Field, "_", "-"), value, field.Want))
+		bad = append(bad, fmt.Errorf("--%s %s: %s", flagOf(field.Field), value, field.Want))
 	}
 	return errors.Join(bad...)
 }
+
+func flagOf(field string) string { return strings.ReplaceAll(field, "_", "-") }
 
 func (s scheduling) count(retries int) (int, error) {
 	if s.attempts == "" && retries == 0 {
@@ -233,6 +241,20 @@ func plotSchedule(p *termui.Printer, s backoff.Schedule) {
 	p.Lines("", "       █ fixed   ▒ random, this time   ░ random, at most")
 }
 
+const aDuration = "a duration with a unit, such as 30s or 5m"
+
+// durationVar adds a flag with a duration as the configuration has them.
+func durationVar(flags *pflag.FlagSet, d *time.Duration, name, usage string) {
+	flags.Func(name, usage, func(text string) error {
+		given, err := config.ParseDuration(text)
+		if err != nil || given <= 0 {
+			return errors.New("must be " + aDuration)
+		}
+		*d = given
+		return nil
+	})
+}
+
 type policyKey struct {
 	flag, usage string
 	want        string             // what the value must be
@@ -240,7 +262,7 @@ type policyKey struct {
 }
 
 func policyKeys(p *backoff.Policy) []policyKey {
-	const duration, number, choice = "a duration with a unit, such as 30s or 5m", "a whole number", "true or false"
+	const duration, number, choice = aDuration, "a whole number", "true or false"
 	fraction := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 	return []policyKey{
 		{"strategy", "fixed | linear | exponential", "", into(&p.Strategy, func(s string) (backoff.Strategy, error) { return backoff.Strategy(s), nil })},
@@ -286,8 +308,9 @@ func (c *checkedLater) String() string     { return string(*c) }
 func (c *checkedLater) Set(s string) error { *c = checkedLater(s); return nil }
 func (*checkedLater) Type() string         { return "bool" }
 
-// overridePolicy sets the keys of the policy from the flags, and returns every invalid value.
-func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
+// overridePolicy sets the keys of the policy from the flags, and returns the flags with invalid values.
+func overridePolicy(cmd *cobra.Command, p *backoff.Policy) (wrong map[string]bool, err error) {
+	wrong = make(map[string]bool)
 	var bad []error
 	for _, key := range policyKeys(p) {
 		flag := cmd.Flags().Lookup(key.flag)
@@ -295,8 +318,9 @@ func overridePolicy(cmd *cobra.Command, p *backoff.Policy) error {
 			continue
 		}
 		if err := key.set(flag.Value.String()); err != nil {
+			wrong[key.flag] = true
 			bad = append(bad, fmt.Errorf("--%s %q: must be %s", key.flag, flag.Value.String(), key.want))
 		}
 	}
-	return errors.Join(bad...)
+	return wrong, errors.Join(bad...)
 }

@@ -104,6 +104,8 @@ func TestBackoffTellsEveryMistakeAtOnce(t *testing.T) {
 	} {
 		require.Contains(t, errOut, part)
 	}
+	_, errOut, _ = b.run("backoff", "--base-delay", "1x", "--max-delay", "10s")
+	require.NotContains(t, errOut, "--max-delay", "what follows from a mistake is not a second one")
 	_, errOut, code = b.run("backoff", "--jitter", "false")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errOut, "--jitter=false")

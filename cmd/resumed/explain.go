@@ -261,7 +261,7 @@ func (e explaining) reader(cfg config.Config) (limit.Reader, error) {
 	}
 	if e.zone != "" {
 		if reader.Zone, err = time.LoadLocation(e.zone); err != nil {
-			return reader, usageError(fmt.Errorf("--tz %q: want a zone such as Europe/Berlin", e.zone))
+			return reader, usageError(fmt.Errorf("--tz %q: must be a zone such as Europe/Berlin", e.zone))
 		}
 	}
 	return reader, nil
@@ -335,7 +335,7 @@ func readTime(flag, value string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, value)
 	if err != nil {
-		return time.Time{}, usageError(fmt.Errorf("%s %q: want a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339)))
+		return time.Time{}, usageError(fmt.Errorf("%s %q: must be a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339)))
 	}
 	return t, nil
 }

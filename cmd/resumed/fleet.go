@@ -25,6 +25,7 @@ import (
 	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/hint"
+	"resumed/internal/plain"
 )
 
 func (c *cli) fleetCommand() *cobra.Command {
@@ -35,13 +36,12 @@ func (c *cli) fleetCommand() *cobra.Command {
 	}
 	name := ""
 	join := &cobra.Command{
-		Use:   "join LINE",
+		Use:   "join LINE…",
 		Short: "Join a fleet with the line that `hub init` printed",
 		Long: "Makes a key for this machine, asks the hub for access and writes [fleet] to the configuration.\n" +
 			"A running daemon uses it at once. You can run it again to change something.\n\n" +
 			"The line is a secret. If it is -, the line is read from standard input, so that it is neither in the\nhistory of your shell nor in the list of processes.",
 		Example: "  resumed fleet join -\n  ssh hub resumed hub init | resumed fleet join --name laptop -",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			line := strings.Join(args, " ")
 			if line == "-" {
@@ -114,7 +114,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 		return errors.Join(err, putBack())
 	}
 	if err != nil {
-		fmt.Fprintf(c.err, "The hub does not answer yet (%v). This machine joins as soon as it does.\n", err)
+		fmt.Fprintf(c.err, "The hub does not answer yet (%s). This machine joins as soon as it does.\n", plain.Text(err))
 	}
 	if err := edit.SetFleet(path, wanted, agents.Known()); err != nil {
 		return err

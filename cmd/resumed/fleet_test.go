@@ -334,7 +334,7 @@ func TestStatusSaysWhyAFleetCannotBeJoined(t *testing.T) {
 	require.NoError(t, os.Remove(b.path(".config/resumed/fleet.credentials")))
 	b.start()
 	b.until("it has tried", func() bool { return b.status().Daemon.Fleet.Why != "" })
-	why := "this host is not in its fleet: read credentials: open " + b.path(".config/resumed/fleet.credentials") + ": no such file or directory (joining is tried again each minute)"
+	why := "this host is not in its fleet: read credentials: " + b.path(".config/resumed/fleet.credentials") + " does not exist (joining is tried again each minute)"
 	require.Equal(t, why, b.status().Daemon.Fleet.Why)
 	out, errOut, code := b.run("status")
 	require.Zero(t, code, errOut)

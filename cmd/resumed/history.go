@@ -54,7 +54,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--since %q: want a duration such as 12h or 7d, or a time such as 2026-11-15T15:00:00Z", text)
+	return time.Time{}, fmt.Errorf("--since %q: must be a duration such as 12h or 7d, or a time such as 2026-11-15T15:00:00Z", text)
 }
 
 func (c *cli) history(ctx context.Context, name string, since time.Time) error {

@@ -94,7 +94,6 @@ func (c *cli) keepCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                runner.KeepCommand + " STATUS PROGRAM [ARG…]",
 		Hidden:             true,
-		Args:               cobra.MinimumNArgs(2),
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := runner.RunWithStatus(args[0], args[1:]); code != 0 {

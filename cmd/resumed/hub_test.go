@@ -27,10 +27,10 @@ func TestTheHubIsAnotherProgram(t *testing.T) {
 	require.Contains(t, errOut, "resumed: there is no hub in "+b.path(".local/state/resumed/hub"))
 	_, errOut, code = b.run("hub", "nonsense")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errOut, "resumed: unknown command \"hub nonsense\"\nTry: resumed hub --help\n")
+	require.Contains(t, errOut, "resumed: unknown command \"hub nonsense\"; there is init, invite, list, remove, streams, completion\nTry: resumed hub --help\n")
 	_, errOut, code = b.run("--log-level", "loud", "hub")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errOut, "--log-level \"loud\": want debug")
+	require.Contains(t, errOut, "--log-level \"loud\": must be debug")
 }
 
 func TestWithoutTheHubsProgramItIsSaidWhatToInstall(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,20 +18,28 @@ import (
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
+	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/runfiles"
 	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 	"resumed/internal/wake"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
 	follow, lines := false, 0
 	cmd := &cobra.Command{
-		Use:     "logs SESSION",
+		Use:     "logs [SESSION]",
 		Short:   "Show the output of a session's resumed runs",
-		Long:    "Prints what the resumed runs of a session wrote, and the start of a task, oldest first:\nwhen each began, how long it took, how it ended, and its output. A prompt that was typed into a\nterminal leaves none.",
-		Example: "  resumed logs 4f2a\n  resumed logs -f 4f2a",
+		Long:    "Prints what the resumed runs of a session wrote, and the start of a task, oldest first:\nwhen each began, how long it took, how it ended, and its output. A prompt that was typed into a\nterminal leaves none.\n\nWithout a session it lists those that have output, newest first.",
+		Example: "  resumed logs\n  resumed logs 4f2a\n  resumed logs -f 4f2a",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if follow || lines != 0 {
+					return usageError(errors.New("SESSION is missing: --follow and --lines show the output of one"))
+				}
+				return c.listRuns()
+			}
 			dir, err := c.findRuns(args[0])
 			if err != nil {
 				return err
@@ -43,21 +52,19 @@ func (c *cli) logsCommand() *cobra.Command {
 	return cmd
 }
 
-// findRuns finds the outputs of a session by its name, also without a daemon.
-func (c *cli) findRuns(name string) (string, error) {
+// storedRuns returns the directories with outputs, the sessions of those, and all stored sessions. It needs
+// no daemon.
+func storedRuns() (outputs map[resume.Key]string, resumed, known []view.Session, err error) {
 	root, err := dirs.State(os.Getenv)
 	if err != nil {
-		return "", err
+		return nil, nil, nil, err
 	}
-	outputs, err := runfiles.Outputs(root)
-	if err != nil {
-		return "", err
+	if outputs, err = runfiles.Outputs(root); err != nil {
+		return nil, nil, nil, err
 	}
-	known, err := storedSessions()
-	if err != nil {
-		return "", err
+	if known, err = storedSessions(); err != nil {
+		return nil, nil, nil, err
 	}
-	var resumed []view.Session
 	for key := range outputs {
 		session := view.Session{Agent: key.Agent, ID: key.ID}
 		if at := slices.IndexFunc(known, func(v view.Session) bool { return v.Key() == key }); at >= 0 {
@@ -66,6 +73,63 @@ func (c *cli) findRuns(name string) (string, error) {
 			known = append(known, session)
 		}
 		resumed = append(resumed, session)
+	}
+	return outputs, resumed, known, nil
+}
+
+// listRuns prints the sessions that have output, newest first.
+func (c *cli) listRuns() error {
+	outputs, resumed, known, err := storedRuns()
+	if err != nil {
+		return err
+	}
+	type ran struct {
+		at    time.Time
+		cells []termui.Cell
+	}
+	var all []ran
+	page := c.page()
+	for _, s := range resumed {
+		runs := runfiles.Runs(outputs[s.Key()])
+		if len(runs) == 0 {
+			continue
+		}
+		last := runs[len(runs)-1]
+		at, _, how := runfiles.RunOf(last)
+		if info, err := os.Stat(last); err == nil && at.IsZero() {
+			at = info.ModTime()
+		}
+		all = append(all, ran{at, termui.Row(shortest(known, s), sanitize.Short(humanize.Project(s), 16), strconv.Itoa(len(runs)), humanize.ShortClock(at, page.Now), sanitize.Line(how))})
+	}
+	if len(all) == 0 {
+		return c.say("No session has output yet: no command has resumed one.")
+	}
+	slices.SortFunc(all, func(a, b ran) int { return b.at.Compare(a.at) })
+	rows := [][]termui.Cell{termui.Head("SESSION", "DIRECTORY", "RUNS", "LAST", "HOW IT ENDED")}
+	for _, r := range all {
+		rows = append(rows, r.cells)
+	}
+	p := &termui.Printer{Renderer: page}
+	p.Table(rows)
+	p.Lines("", "One of them: resumed logs "+rows[1][0].Text)
+	return c.show(p.String())
+}
+
+// shortest returns the shortest name of a session that commands accept.
+func shortest(known []view.Session, s view.Session) string {
+	for _, name := range []string{s.Name, s.ID} {
+		if found, err := view.Find(known, name); err == nil && name != "" && found.Key() == s.Key() {
+			return sanitize.Line(name)
+		}
+	}
+	return sanitize.Line(s.Key().String())
+}
+
+// findRuns finds the outputs of a session by its name, also without a daemon.
+func (c *cli) findRuns(name string) (string, error) {
+	outputs, resumed, known, err := storedRuns()
+	if err != nil {
+		return "", err
 	}
 	found, err := view.Find(known, name)
 	if errors.Is(err, control.ErrAmbiguous) {

@@ -19,6 +19,9 @@ func TestOutputsOfSessionsWithOneName(t *testing.T) {
 	b.write("other/resume.sh", "echo words of other; exit 4")
 	b.write("bot/logs/main.log", "rate limited\n")
 	b.write("other/logs/main.log", "rate limited\n")
+	out, errOut, code := b.run("logs")
+	require.Zero(t, code, errOut)
+	require.Equal(t, "No session has output yet: no command has resumed one.\n", out)
 	b.start()
 	b.until("both are given up", func() bool {
 		sessions := b.status().Sessions
@@ -30,9 +33,28 @@ func TestOutputsOfSessionsWithOneName(t *testing.T) {
 		require.Equal(t, 2, strings.Count(out, "words of "+name), out)
 		require.NotContains(t, out, "words of "+foreign)
 	}
-	_, errOut, code := b.run("logs", "main")
+	_, errOut, code = b.run("logs", "main")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, `"main" fits 2 sessions: mybot/main, other/main`)
+
+	// Without a name it lists both, and the last line is a command that shows the newest.
+	out, errOut, code = b.run("logs")
+	require.Zero(t, code, errOut)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Regexp(t, `^SESSION +DIRECTORY +RUNS +LAST +HOW IT ENDED$`, lines[0])
+	for name, status := range map[string]string{"mybot": "3", "other": "4"} {
+		require.Regexp(t, `(?m)^`+name+`/main +\S+ +2 +\d\d:\d\d +exit status `+status+`$`, out)
+	}
+	show, found := strings.CutPrefix(lines[len(lines)-1], "One of them: resumed ")
+	require.True(t, found, out)
+	require.Equal(t, strings.Fields(lines[1])[0], strings.Fields(show)[1], "the newest")
+	_, errOut, code = b.run(strings.Fields(show)...)
+	require.Zero(t, code, errOut)
+	for _, args := range [][]string{{"logs", "-f"}, {"logs", "-n", "5"}} {
+		_, errOut, code = b.run(args...)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errOut, "SESSION is missing")
+	}
 }
 
 // For a session that waits, logs says that there is no output yet, not that there is no such session.

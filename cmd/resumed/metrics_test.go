@@ -185,5 +185,5 @@ func TestHTTPIsOffUntilAskedForAndFollowsTheFile(t *testing.T) {
 	taken := newHook(t)
 	b.write(configFile, bot+"[http]\nlisten = \""+strings.TrimPrefix(taken.URL, "http://")+"\"\n")
 	b.until("the problem shows", func() bool { return len(b.status().Daemon.Problems) > 0 })
-	require.Contains(t, b.status().Daemon.Problems[0], "address already in use")
+	require.Contains(t, b.status().Daemon.Problems[0], " is in use by another program")
 }

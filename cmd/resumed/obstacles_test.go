@@ -81,10 +81,10 @@ func TestAPortThatIsTaken(t *testing.T) {
 	b.write(configFile, "[http]\nlisten = \""+at+"\"\n")
 	b.start()
 	b.until("the problem is known", func() bool { return len(b.status().Daemon.Problems) > 0 })
-	const remedy = "address already in use: set another address or port there"
+	const remedy = " is in use by another program: set another address or port there"
 	for _, args := range [][]string{{"status"}, {"doctor"}, {"open", "--print"}} {
 		out, errOut, _ := b.run(args...)
-		require.Contains(t, out+errOut, at+": bind: "+remedy, args)
+		require.Contains(t, out+errOut, at+remedy, args)
 	}
 	_, errOut, code := b.run("open")
 	require.Equal(t, exitFailed, code)
@@ -95,6 +95,6 @@ func TestAPortThatIsTaken(t *testing.T) {
 	began := time.Now()
 	_, errOut, code = b.run("hub")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, at+": bind: address already in use: stop the other program, which may be a hub, or make a hub with another --listen\n")
+	require.Contains(t, errOut, at+" is in use by another program: stop the other program, which may be a hub, or make a hub with another --listen\n")
 	require.Less(t, time.Since(began), patience/2, "nobody waits for that")
 }

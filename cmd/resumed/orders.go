@@ -32,11 +32,14 @@ type chosen struct {
 // flags adds the flags that choose sessions; all says what --all means.
 func (ch *chosen) flags(cmd *cobra.Command, all string) {
 	cmd.Flags().BoolVar(&ch.all, "all", false, all)
+	stops := slices.DeleteFunc(classNames(), func(name string) bool { return name == limit.None.String() })
 	cmd.Flags().Func("class", "all sessions that a limit of this `CLASS` stopped, such as auth", func(name string) error {
-		_, err := limit.ParseClass(name) // an empty one is no class, and not all of them
-		ch.class = name
-		return err
+		if ch.class = name; !slices.Contains(stops, name) { // an empty one is no class, and not all of them
+			return errors.New("must be one of " + strings.Join(stops, ", "))
+		}
+		return nil
 	})
+	complete(cmd, "class", stops...)
 	cmd.MarkFlagsMutuallyExclusive("all", "class")
 }
 
@@ -44,9 +47,8 @@ func (c *cli) retryCommand() *cobra.Command {
 	var ch chosen
 	now := false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:        "retry [SESSION…]",
-		SuggestFor: []string{"resume", "continue"},
-		Short:      "Resume sessions now, with all tries available again",
+		Use:   "retry [SESSION…]",
+		Short: "Resume sessions now, with all tries available again",
 		Long: "Resumes interrupted sessions without waiting. Safety checks still apply: a session that is open in a running process, or whose directory is gone, is not resumed. If the provider named a time and that is not over, retry asks first, or needs --now.\n\n" +
 			"A session whose start was not seen is not resumed without your word, because its flags and variables are not known: retry is that word. The session continues with your settings as they are now, after its limit is over. With --unseen you give it to all sessions that wait for it.",
 		Example: "  resumed retry 4f2a\n  resumed retry 4f2a b17c --now\n  resumed retry --class auth\n  resumed retry --unseen",
@@ -69,11 +71,10 @@ func (c *cli) cancelCommand() *cobra.Command {
 	var ch chosen
 	stop, yes := false, false
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:        "cancel [SESSION…]",
-		SuggestFor: []string{"stop"},
-		Short:      "Do not continue sessions after this limit",
-		Long:       "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop. On a terminal it asks before it cancels several sessions.\n\nUntil a session works again or meets its next limit, resumed retry SESSION undoes this.",
-		Example:    "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --class auth\n  resumed cancel --all",
+		Use:     "cancel [SESSION…]",
+		Short:   "Do not continue sessions after this limit",
+		Long:    "Leaves sessions alone until their next limit. A resume that is running goes on, unless you add --stop. On a terminal it asks before it cancels several sessions.\n\nUntil a session works again or meets its next limit, resumed retry SESSION undoes this.",
+		Example: "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a\n  resumed cancel --class auth\n  resumed cancel --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ch.names, ch.ask = args, !yes
 			if stop {
@@ -90,11 +91,10 @@ func (c *cli) cancelCommand() *cobra.Command {
 
 func (c *cli) pauseCommand() *cobra.Command {
 	return c.pausing(true, &cobra.Command{
-		Use:        "pause [SESSION…]",
-		SuggestFor: []string{"stop"},
-		Short:      "Start nothing until you unpause",
-		Long:       "While paused, nothing is started, for these sessions or for all. Waits continue; sessions whose wait ended meanwhile start after unpause. A pause survives a restart.",
-		Example:    "  resumed pause\n  resumed pause 4f2a b17c\n  resumed pause --class usage_limit",
+		Use:     "pause [SESSION…]",
+		Short:   "Start nothing until you unpause",
+		Long:    "While paused, nothing is started, for these sessions or for all. Waits continue; sessions whose wait ended meanwhile start after unpause. A pause survives a restart.",
+		Example: "  resumed pause\n  resumed pause 4f2a b17c\n  resumed pause --class usage_limit",
 	})
 }
 
@@ -109,9 +109,9 @@ func (c *cli) unpauseCommand() *cobra.Command {
 
 func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 	var ch chosen
-	order, done, all, means := control.Pause, "paused", "Paused: nothing is started until resumed unpause.", "everything, as without a session"
+	order, done, means := control.Pause, "paused", "everything, as without a session"
 	if !paused {
-		order, done, all, means = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now.", "everything, also what was paused by name or class"
+		order, done, means = control.Unpause, "unpaused", "everything, also what was paused by name or class"
 	}
 	ch.flags(cmd, means)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -119,27 +119,71 @@ func (c *cli) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
 		if len(args) > 0 || ch.class != "" {
 			return c.orderChosen(cmd, ch, "--all or --class", order, done)
 		}
+		before, err := c.client().Status(cmd.Context(), false)
+		if err != nil {
+			return err
+		}
 		if err := c.client().SetPaused(cmd.Context(), paused); err != nil {
 			return err
 		}
 		if paused {
-			return c.print(map[string]any{"version": 1, "paused": true}, func(p *termui.Printer) { p.Text(all + "\n") })
+			said := pausedWords(before)
+			return c.print(map[string]any{"version": 1, "paused": true}, func(p *termui.Printer) { p.Text(said + "\n") })
 		}
-		still, err := c.unpauseNamed(cmd.Context(), ch.all)
+		named, err := c.unpauseNamed(cmd.Context(), ch.all)
 		if err != nil {
 			return err
 		}
-		if still > 0 {
-			all += "\n" + humanize.StillPaused(still)
+		still := named
+		if ch.all {
+			still = 0
 		}
-		return c.print(map[string]any{"version": 1, "paused": false, "still_paused": still}, func(p *termui.Printer) { p.Text(all + "\n") })
+		said := unpausedWords(before.Daemon.Paused, named, ch.all)
+		return c.print(map[string]any{"version": 1, "paused": false, "still_paused": still}, func(p *termui.Printer) { p.Text(said + "\n") })
 	}
 	return c.jsonFlag(cmd)
 }
 
-// unpauseNamed unpauses the sessions and tasks that were paused by name or class, or only returns how many
-// they are.
-func (c *cli) unpauseNamed(ctx context.Context, all bool) (still int, err error) {
+func pausedWords(before control.Status) string {
+	waiting := 0
+	for _, s := range before.Sessions {
+		if s.State == resume.Waiting {
+			waiting++
+		}
+	}
+	said := "Paused"
+	if before.Daemon.Paused {
+		said = "Paused already"
+	}
+	if waiting > 0 {
+		said += ", with " + humanize.Count(waiting, "session") + " waiting"
+	}
+	return said + ": nothing is started until resumed unpause."
+}
+
+// unpausedWords says what an unpause did. named is how many sessions and tasks were paused by name or class.
+func unpausedWords(wasPaused bool, named int, all bool) string {
+	var said []string
+	switch {
+	case wasPaused:
+		said = append(said, "Unpaused: sessions whose wait is over start now.")
+	case named == 0:
+		said = append(said, "Nothing is paused.")
+	case !all:
+		said = append(said, "There was no pause of everything.")
+	}
+	switch {
+	case named > 0 && all:
+		said = append(said, fmt.Sprintf("%d unpaused that %s paused by name or class.", named, humanize.Verb(named, "was", "were")))
+	case named > 0:
+		said = append(said, humanize.StillPaused(named))
+	}
+	return strings.Join(said, "\n")
+}
+
+// unpauseNamed returns how many sessions and tasks were paused by name or class, and unpauses them if all is
+// true.
+func (c *cli) unpauseNamed(ctx context.Context, all bool) (n int, err error) {
 	status, err := c.client().Status(ctx, false)
 	if err != nil {
 		return 0, err
@@ -167,7 +211,7 @@ func (c *cli) unpauseNamed(ctx context.Context, all bool) (still int, err error)
 		_, err := c.client().Do(ctx, name, control.Unpause)
 		failed = append(failed, err)
 	}
-	return 0, errors.Join(failed...)
+	return len(named), errors.Join(failed...)
 }
 
 // orderChosen gives an order for the sessions that either names or flags choose.
@@ -186,7 +230,11 @@ func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order con
 			found = view.WithoutStart(found)
 		}
 		for _, s := range found {
-			if (s.State.CanRetry() || order == control.Unpause && s.Paused) && (ch.class == "" || s.Class.String() == ch.class) {
+			fits := s.State.CanRetry()
+			if order == control.Unpause {
+				fits = s.Paused
+			}
+			if fits && (ch.class == "" || s.Class.String() == ch.class) {
 				ch.names = append(ch.names, s.Key().String())
 			}
 		}
@@ -201,9 +249,18 @@ func (c *cli) orderChosen(cmd *cobra.Command, ch chosen, flags string, order con
 // fails does not keep the others from being tried.
 func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.Action, done string) error {
 	client, after := c.client(), []view.Session{}
+	idle := make(map[resume.Key]bool) // sessions that an order would not change
 	var early []string
 	var failed []error
 	do := func(name string, order control.Action) {
+		if order == control.Pause || order == control.Unpause {
+			now, err := client.Session(cmd.Context(), name)
+			if err == nil && len(now.Sessions) == 1 && now.Sessions[0].Paused == (order == control.Pause) {
+				idle[now.Sessions[0].Key()] = true
+				after = append(after, now.Sessions[0])
+				return
+			}
+		}
 		session, err := client.Do(cmd.Context(), name, order)
 		if errors.Is(err, control.ErrEarly) && !one {
 			if found, unknown := client.Session(cmd.Context(), name); unknown == nil {
@@ -225,7 +282,7 @@ func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.
 		do(name, order)
 	}
 	if len(names) == 0 && !c.json {
-		return c.say("No session is stopped that way: nothing was done.")
+		return c.say("No session is %s that way: nothing was done.", map[bool]string{true: "paused", false: "stopped"}[order == control.Unpause])
 	}
 	if len(early) > 0 && c.agreed(earlyQuestion(failed, len(early))) {
 		failed = slices.DeleteFunc(failed, func(err error) bool { return errors.Is(err, control.ErrEarly) })
@@ -233,7 +290,7 @@ func (c *cli) order(cmd *cobra.Command, names []string, one bool, order control.
 			do(name, control.Retry)
 		}
 	}
-	return errors.Join(c.printAfter(after, one, order, done), notDone(failed))
+	return errors.Join(c.printAfter(after, idle, one, order, done), notDone(failed))
 }
 
 func earlyQuestion(errs []error, n int) string {
@@ -263,7 +320,7 @@ func notDone(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func (c *cli) printAfter(after []view.Session, one bool, order control.Action, done string) error {
+func (c *cli) printAfter(after []view.Session, idle map[resume.Key]bool, one bool, order control.Action, done string) error {
 	switch {
 	case c.json && one && len(after) == 1:
 		return c.printJSON(struct {
@@ -277,11 +334,25 @@ func (c *cli) printAfter(after []view.Session, one bool, order control.Action, d
 		}{1, after})
 	}
 	for _, s := range after {
-		if err := c.say("%s: %s", humanize.Called(s), humanize.After(s, order == control.Retry || order == control.Due, done, time.Now())); err != nil {
+		said := humanize.After(s, order == control.Retry || order == control.Due, done, time.Now())
+		if idle[s.Key()] {
+			said = map[bool]string{true: "was paused already", false: "was not paused"}[s.Paused]
+		}
+		if err := c.say("%s: %s", humanize.Called(s), said); err != nil {
 			return err
 		}
 	}
-	if (order == control.Cancel || order == control.Stop) && len(after) > 1 {
+	changed := len(after) - len(idle)
+	if order == control.Retry || order == control.Due || len(after) < 2 {
+		return nil
+	}
+	if changed == 0 {
+		return c.say("Nothing was changed.")
+	}
+	if err := c.say("%s %s.", humanize.Count(changed, "session"), done); err != nil {
+		return err
+	}
+	if order == control.Cancel || order == control.Stop {
 		return c.say("To undo this: %s", retryLine(after))
 	}
 	return nil

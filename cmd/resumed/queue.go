@@ -245,7 +245,9 @@ func readPrompts(stdin io.Reader, name string) (prompts []string, err error) {
 	if name == "-" {
 		data, err = io.ReadAll(stdin)
 	} else {
-		data, err = os.ReadFile(name)
+		if data, err = os.ReadFile(name); err != nil {
+			err = hint.With(usageError(err), "another file, or -f - for standard input")
+		}
 	}
 	if prompts = queue.Prompts(string(data)); err == nil && len(prompts) == 0 {
 		err = fmt.Errorf("there is no prompt in %s", name)

@@ -3,10 +3,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"syscall"
@@ -19,6 +19,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/hint"
+	"resumed/internal/sanitize"
 	"resumed/internal/service"
 	"resumed/internal/termui"
 )
@@ -62,14 +63,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 func (c *cli) report(err error) int {
 	code, try := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
-	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
 	_, badUsage := errors.AsType[commandline.UsageError](err)
 	status, ended := errors.AsType[exitStatus](err)
 	switch {
 	case ended:
 		code = status.code
-	case unknownCommand:
-		code, try = exitUsage, unknown.Try
 	case badUsage:
 		code, try = exitUsage, c.command+" --help"
 	case badConfig:
@@ -91,7 +89,7 @@ func (c *cli) report(err error) int {
 	case errors.Is(err, control.ErrNoSession):
 		code, try = exitNoSession, "resumed status --all"
 	}
-	commandline.Report(c.err, err, cmp.Or(hint.Of(err), try))
+	commandline.Report(c.err, err, try)
 	return code
 }
 
@@ -130,7 +128,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetHelpCommandGroupID("More")
 	root.SetCompletionCommandGroupID("More")
 	root.AddCommand(c.hookCommand(), c.demoAgentCommand(), c.keepCommand(), c.leadShellCommand()) // called by programs
-	commandline.Prepare(root)
+	commandline.Prepare(root, meant())
 	c.addCompletion(root)
 	return root
 }
@@ -156,6 +154,9 @@ func (c *cli) load() (config.Config, string, error) {
 	cfg, err := config.Load(path, agents.Known())
 	if errors.Is(err, syscall.EISDIR) {
 		return cfg, path, hint.With(usageError(err), "another file, or resumed config init")
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return cfg, path, hint.With(usageError(err), "ls -ld "+sanitize.ShellWord(path)+", which shows who may read it")
 	}
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot be read
 		err = toMend(err, path)

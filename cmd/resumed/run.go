@@ -26,9 +26,8 @@ import (
 func (c *cli) runCommand() *cobra.Command {
 	dryRun := false
 	cmd := &cobra.Command{
-		Use:        "run",
-		SuggestFor: []string{"start", "daemon"},
-		Short:      "Run the daemon in this terminal",
+		Use:   "run",
+		Short: "Run the daemon in this terminal",
 		Long: "Watches the sessions of every agent that it finds and continues those that a limit\n" +
 			"stopped. SIGHUP reads the configuration again; SIGTERM and Ctrl-C stop the daemon,\n" +
 			"but not the agents that it has resumed.\n\n" +

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -75,7 +76,6 @@ func (c *cli) leadShellCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                leadShell + " PROGRAM NAME [ARG…]",
 		Hidden:             true,
-		Args:               cobra.MinimumNArgs(2),
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			code, err := shell.Lead(args[0], args[1:])
@@ -90,6 +90,9 @@ func (c *cli) leadShellCommand() *cobra.Command {
 func (c *cli) shell(ctx context.Context, argv []string, inTmux bool) error {
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return finished(execrun.CodeCannotStart, err)
+		}
 		return finished(execrun.CodeNotFound, err)
 	}
 	shown := logging.IsTerminal(os.Stdin) && logging.IsTerminal(os.Stdout)

@@ -48,7 +48,7 @@ func TestWhatTheDocumentsStateAboutFilesAndExitCodes(t *testing.T) {
 		{75, "", []string{"usage", "--wait", "mybot:default", "--timeout", "10ms"}},
 		{7, "", []string{"exec", "--", "sh", "-c", "exit 7"}},
 		{126, "start the command", []string{"exec", "--", b.path(configFile)}},
-		{127, "not found", []string{"exec", "--", "no-such-program"}},
+		{127, "there is no program", []string{"exec", "--", "no-such-program"}},
 		{128 + 9, "", []string{"exec", "--", "sh", "-c", "kill -9 $$"}},
 		{exitFailed, "no such file or session", []string{"explain", "nobody"}},
 	} {

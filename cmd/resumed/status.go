@@ -28,9 +28,8 @@ import (
 func (c *cli) statusCommand() *cobra.Command {
 	all, watch, fleet, state := false, false, false, ""
 	cmd := c.jsonFlag(&cobra.Command{
-		Use:        "status [SESSION]",
-		SuggestFor: []string{"list", "ls", "ps", "sessions"},
-		Short:      "Show which sessions wait, and for what",
+		Use:   "status [SESSION]",
+		Short: "Show which sessions wait, and for what",
 		Long: "Shows in one line how things are, then the interrupted sessions, those that need you first\n" +
 			"and those with the same cause together, then accounts with their limits, then the daemon.\n" +
 			"Without a daemon it shows what the last one saved.\n\n" +

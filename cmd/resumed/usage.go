@@ -32,6 +32,13 @@ func (c *cli) usageCommand() *cobra.Command {
 		Example: "  resumed usage\n  resumed usage --wait --below 80 && ./nightly.sh\n  resumed usage --json | jq '.accounts[].windows[] | {kind, used_percent}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			room.Account = strings.Join(args, "")
+			flags := cmd.Flags()
+			switch {
+			case !wait && (flags.Changed("below") || flags.Changed("timeout")):
+				return usageError(errors.New("--below and --timeout have no effect without --wait"))
+			case room.Below <= 0 || room.Below > 100:
+				return usageError(fmt.Errorf("--below %v: must be more than 0 and at most 100", room.Below))
+			}
 			if wait {
 				err := c.client().Await(cmd.Context(), room, timeout)
 				if errors.Is(err, control.ErrNoRoom) {
@@ -59,7 +66,7 @@ func (c *cli) usageCommand() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "return when there is room")
 	cmd.Flags().Float64Var(&room.Below, "below", 100, "with --wait: less than this `PERCENT` of each window is used")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "with --wait: the longest `DURATION` to wait (default: no limit)")
+	durationVar(cmd.Flags(), &timeout, "timeout", "with --wait: the longest `DURATION` to wait (default: no limit)")
 	return cmd
 }
 

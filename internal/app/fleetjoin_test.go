@@ -95,8 +95,8 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 		d.await(t, session, resume.Watching)
 		require.Contains(t, h.transcript(t, session), "step on")
 	}
-	stands("alone", h.path("missing")+": no such file")
-	waits("shared-1", h.path("missing")+": no such file")
+	stands("alone", h.path("missing")+" does not exist")
+	waits("shared-1", h.path("missing")+" does not exist")
 	h.write(t, "local-1", "step 1\nrate limited\n")
 	d.await(t, "local-1", resume.Watching)
 
@@ -107,8 +107,8 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 
 	h.join(t, url, "missing", "nonsense.pem")
 	d.reload <- syscall.SIGHUP
-	stands("alone", "nonsense.pem: no such file")
-	waits("shared-2", "nonsense.pem: no such file")
+	stands("alone", "nonsense.pem does not exist")
+	waits("shared-2", "nonsense.pem does not exist")
 	h.write(t, "local-2", "step 1\nrate limited\n")
 	d.await(t, "local-2", resume.Watching)
 

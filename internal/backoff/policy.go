@@ -136,6 +136,11 @@ type InvalidField struct {
 	Want  string // what is allowed, beginning with "must"
 }
 
+// BoundBy returns the field that decides which values another one may have; "": none does.
+func BoundBy(field string) string {
+	return map[string]string{"max_delay": "base_delay", "max_retries": "max_elapsed"}[field]
+}
+
 // Strategies returns every strategy, in the order of the documentation.
 func Strategies() []Strategy { return []Strategy{Fixed, Linear, Exponential} }
 

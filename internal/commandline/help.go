@@ -46,8 +46,10 @@ Everywhere:
 More: {{.CommandPath}} COMMAND --help{{end}}
 `
 
-// Prepare must be called after all commands of a program were added.
-func Prepare(root *cobra.Command) {
+// Prepare must be called after all commands of a program were added. known is what people try who know
+// other programs.
+func Prepare(root *cobra.Command, known []Meant) {
+	annotate(root, known)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}\n")
 	addHelp(root)

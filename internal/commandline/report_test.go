@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -40,6 +41,9 @@ func TestAnErrorFitsItsTerminal(t *testing.T) {
 	require.Contains(t, text, "\nresumed:   2 | kept  as it is\nTry: many ")
 	require.Equal(t, strings.Fields(piped.String()), strings.Fields(text+command))
 
+	piped.Reset()
+	Report(&piped, &fs.PathError{Op: "open", Path: "/a b", Err: fs.ErrPermission}, "")
+	require.Equal(t, "resumed: /a b: permission denied\nTry: ls -ld '/a b', which shows who may use it\n", piped.String())
 	piped.Reset()
 	Report(&piped, errors.New(""), "")
 	require.Empty(t, piped.String())

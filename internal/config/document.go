@@ -281,17 +281,18 @@ const (
 func (l *layout) check() []*Problem {
 	var found []*Problem
 	for _, e := range l.entries {
-		want, value := "", e.value()
+		want, meant, value := "", "", e.value()
 		if f, known := schema()[e.path]; known {
 			want = f.mismatch(e)
 			if f.secret {
 				value = ""
 			}
 		} else if schema()[e.parent].kind == kindTable && !strings.HasSuffix(e.path, "[]") {
-			want, value = unknownKey(e), ""
+			want, meant = unknownKey(e)
+			value = ""
 		}
 		if want != "" {
-			found = append(found, &Problem{Line: e.line, Column: e.column, Key: e.key, Value: value, Want: want})
+			found = append(found, &Problem{Line: e.line, Column: e.column, Key: e.key, Value: value, Want: want, meant: meant})
 		}
 	}
 	return found
@@ -327,8 +328,8 @@ var scales = map[string]string{
 }
 
 // unknownKey reports an unknown key and the one that was likely meant: one in the same table, or one of
-// the same name elsewhere; else it lists the keys.
-func unknownKey(e entry) string {
+// the same name elsewhere; else it lists the keys. meant is the key in the same table, or "".
+func unknownKey(e entry) (want, meant string) {
 	var beside, elsewhere []string
 	for _, path := range slices.Sorted(maps.Keys(schema())) {
 		if strings.HasSuffix(path, "[]") || path == "" {
@@ -347,13 +348,13 @@ func unknownKey(e entry) string {
 	}
 	switch near := nearest(e.name, beside); {
 	case near != "":
-		return fmt.Sprintf("%s; did you mean %s?", what, near)
+		return fmt.Sprintf("%s; did you mean %s?", what, near), strings.TrimPrefix(around(e.key)+"."+near, ".")
 	case len(elsewhere) > 0:
-		return fmt.Sprintf("%s here; did you mean %s?", what, strings.ReplaceAll(elsewhere[0], "[]", ""))
+		return fmt.Sprintf("%s here; did you mean %s?", what, strings.ReplaceAll(elsewhere[0], "[]", "")), ""
 	case len(beside) <= mostListed:
-		return what + "; valid here: " + strings.Join(beside, ", ")
+		return what + "; valid here: " + strings.Join(beside, ", "), ""
 	default:
-		return what
+		return what, ""
 	}
 }
 

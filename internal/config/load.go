@@ -157,20 +157,23 @@ func decodeText(_, to reflect.Type, data any) (any, error) {
 	return data, nil
 }
 
-// beyond drops problems of keys that are wrong already: the check saw their defaults.
+// beyond drops problems that follow from known ones: of keys that are wrong already or misspelled, because
+// the check saw their defaults, and of keys whose bounds come from such a key.
 func beyond(known, more []*Problem) []*Problem {
 	wrong := map[string]bool{}
 	for _, p := range known {
 		wrong[p.Key] = true
+		wrong[p.meant] = true
 	}
-	return slices.DeleteFunc(more, func(p *Problem) bool {
-		for at := p.Key; at != ""; at = around(at) {
-			if wrong[at] {
+	isWrong := func(key string) bool {
+		for ; key != ""; key = around(key) {
+			if wrong[key] {
 				return true
 			}
 		}
 		return false
-	})
+	}
+	return slices.DeleteFunc(more, func(p *Problem) bool { return isWrong(p.Key) || slices.ContainsFunc(p.follows, isWrong) })
 }
 
 func locate(p *Problem, path string, doc *layout, env map[string]override) {

@@ -21,6 +21,9 @@ type Problem struct {
 	Key    string // such as backoff.max_delay or agent[1].files[0]; "" for invalid TOML
 	Value  string // as it was written; "" if it was not, or is a secret
 	Want   string // what to do
+
+	meant   string   // the key that an unknown one was likely meant to be; "": it resembles none
+	follows []string // keys: where one of them is wrong, this is only a consequence
 }
 
 func (p *Problem) Error() string {
@@ -67,6 +70,15 @@ func (ps *problems) add(key string, value any, want string, args ...any) {
 func (ps *problems) check(ok bool, key string, value any, want string, args ...any) {
 	if !ok {
 		ps.add(key, value, want, args...)
+	}
+}
+
+// follow marks the problems of a key as consequences where one of the other keys is wrong.
+func (ps *problems) follow(key string, others ...string) {
+	for _, p := range *ps {
+		if p.Key == key {
+			p.follows = append(p.follows, others...)
+		}
 	}
 }
 

@@ -49,9 +49,8 @@ func TestSecretsAreHidden(t *testing.T) {
 
 func TestProblemsDoNotShowSecrets(t *testing.T) {
 	for _, file := range []string{
-		"[[notify.webhook]]\nname = \"x\"\nurl = \"hunter2://x\"\n",
 		"[[notify.webhook]]\nname = \"x\"\nurl = [\"hunter2\"]\n",
-		"[[notify.service]]\nname = \"x\"\nurl = \"hunter2\"\n",
+		"[[notify.service]]\nname = \"x\"\nurl = {hunter2 = 1}\n",
 		"[[agent]]\nname = \"codex\"\nenv = [\"hunter2\"]\n",
 		"[[agent]]\nname = \"codex\"\nenv = \"KEY=hunter2\"\n",
 		"[[notify.webhook]]\nname = \"x\"\nurl = \"https://x\"\nsecret = hunter2\n",

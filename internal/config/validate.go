@@ -111,6 +111,7 @@ func (f Fleet) validate(found *problems) {
 	if f.URL == "" {
 		for key, value := range map[string]string{"credentials_file": f.CredentialsFile, "ca_file": f.CAFile, "name": f.Name} {
 			found.check(value == "", "fleet."+key, nil, "has no effect without url")
+			found.follow("fleet."+key, "fleet.url")
 		}
 		return
 	}
@@ -150,11 +151,7 @@ func (n Notify) validate(found *problems) {
 		w.validate(found, index("notify.webhook", i))
 	}
 	for i, s := range n.Service {
-		key := index("notify.service", i)
-		if found.oneOfTwo(key, "url", s.URL != "", s.URLFile != "") && s.URL != "" {
-			u, err := url.Parse(s.URL.Reveal())
-			found.check(err == nil && u.Scheme != "", key+".url", s.URL, `must be a service URL, such as "ntfy://ntfy.sh/topic"`)
-		}
+		found.oneOfTwo(index("notify.service", i), "url", s.URL != "", s.URLFile != "")
 	}
 	for i, c := range n.Command {
 		key := index("notify.command", i) + ".run"
@@ -167,23 +164,20 @@ func (n Notify) validate(found *problems) {
 }
 
 func (w Webhook) validate(found *problems, key string) {
-	if found.oneOfTwo(key, "url", w.URL != "", w.URLFile != "") && w.URL != "" {
-		found.check(isWebURL(w.URL.Reveal()), key+".url", w.URL, "must be an http or https URL")
-	}
+	found.oneOfTwo(key, "url", w.URL != "", w.URLFile != "")
 	found.check(w.Secret == "" || w.SecretFile == "", key+".secret_file", w.SecretFile, "must not be set beside secret")
 }
 
-// oneOfTwo requires a value either in the configuration or in a file of its own.
-func (ps *problems) oneOfTwo(key, name string, given, inFile bool) bool {
+// oneOfTwo requires a value either in the configuration or in a file of its own. What is in it is checked
+// where the channel is built, so that all wrong URLs are reported together.
+func (ps *problems) oneOfTwo(key, name string, given, inFile bool) {
 	switch {
 	case given && inFile:
 		ps.add(key+"."+name+"_file", nil, "must not be set beside %s", name)
 	case !given && !inFile:
 		ps.add(key+"."+name, nil, "must be set, here or by %s_file", name)
-	default:
-		return true
+		ps.follow(key+"."+name, key+"."+name+"_file")
 	}
-	return false
 }
 
 func (ps *problems) events(key string, events []string) {
@@ -235,6 +229,9 @@ func (ps *problems) policy(key string, p backoff.Policy, inherited []backoff.Inv
 			bad.Want = oneOf(string(p.JitterMode), Texts(backoff.JitterModes()))
 		}
 		ps.add(key+"."+bad.Field, bad.Value, "%s", bad.Want)
+		if by := backoff.BoundBy(bad.Field); by != "" {
+			ps.follow(key+"."+bad.Field, key+"."+by, "backoff."+by) // a policy inherits it
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -14,12 +13,17 @@ import (
 func (c Config) validateAgents(found *problems, known Known) {
 	builtin := known.names(func(Builtin) bool { return true })
 	names := map[string]string{}
+	var policies []string
+	for i := range c.Backoff.Policies {
+		policies = append(policies, index("backoff.policy", i)+".name")
+	}
 	for i, a := range c.Agents {
 		key := index("agent", i)
 		found.uniqueName(key, a.Name, names)
 		if a.Policy != "" {
 			_, ok := c.NamedPolicy(a.Policy)
 			found.check(ok, key+".policy", a.Policy, "%s", oneOf(a.Policy, c.PolicyNames()))
+			found.follow(key+".policy", policies...)
 		}
 		found.environment(key+".env", a.Env)
 		if a.Account != "" {
@@ -72,6 +76,7 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 		default:
 			found.add(key+".name", a.Name, `is not built in; these are: %s. An agent of your own needs kind = "custom"`, strings.Join(builtin, ", "))
 		}
+		found.follow(key+".name", key+".kind")
 		if a.Kind == "" {
 			return // the other problems follow from this one
 		}
@@ -182,8 +187,3 @@ func (ps *problems) command(key string, argv []string) {
 var modelNames = lazy.Regexp(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
 
 var placeholder = lazy.Regexp(`\{[A-Za-z_]+\}`)
-
-func isWebURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -67,8 +68,9 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 		listen = DefaultListen
 	}
 	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return natskv.Invitation{}, fmt.Errorf("%q is no address to listen on: write host:port, such as %s", listen, DefaultListen)
+	number, badPort := strconv.ParseUint(port, 10, 16)
+	if err != nil || badPort != nil || number == 0 {
+		return natskv.Invitation{}, fmt.Errorf("--listen %q: must be host:port, such as %s, with a port from 1 to 65535", listen, DefaultListen)
 	}
 	s := settings{Version: settingsVersion, Listen: listen, URL: "tls://" + net.JoinHostPort(namesOf(host)[0], port), Key: newSeed(), StockSeed: newSeed()}
 	if err := s.invite(says); err != nil {
@@ -96,7 +98,7 @@ func read(dir string) (settings, error) {
 		return s, err
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("read %s: %w", filepath.Join(dir, settingsFile), err)
+		return s, fmt.Errorf("%s is damaged (%w): restore it, or move %s away, make the hub anew with `resumed hub init`, and join its machines again", filepath.Join(dir, settingsFile), err, dir)
 	}
 	if s.Version != settingsVersion || len(s.Key) != keySize {
 		return s, fmt.Errorf("%s is of another version of resumed: move %s away, make the hub anew with `resumed hub init`, and join its machines again", filepath.Join(dir, settingsFile), dir)

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/plain"
 )
 
 // Options configure a hub.
@@ -92,7 +93,7 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	}
 	free, err := net.Listen("tcp", s.Listen) // the server would only log that, and be waited for
 	if err != nil {
-		return fmt.Errorf("the hub cannot serve: %w: stop the other program, which may be a hub, or make a hub with another --listen", err)
+		return fmt.Errorf("the hub cannot serve: %s: stop the other program, which may be a hub, or make a hub with another --listen", plain.Text(err))
 	}
 	_ = free.Close()
 	ns, err := server.NewServer(options)

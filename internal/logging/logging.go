@@ -37,9 +37,9 @@ func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 func CheckFlags(level, format string) error {
 	switch {
 	case !slices.Contains([]string{"", "debug", "info", "warn", "error"}, level):
-		return fmt.Errorf("--log-level %q: want debug, info, warn or error", level)
+		return fmt.Errorf("--log-level %q: must be debug, info, warn or error", level)
 	case !slices.Contains([]string{"", "auto", "text", "json"}, format):
-		return fmt.Errorf("--log-format %q: want auto, text or json", format)
+		return fmt.Errorf("--log-format %q: must be auto, text or json", format)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/plain"
 	"resumed/internal/wake"
 )
 
@@ -143,8 +144,8 @@ func (w *Server) Run(ctx context.Context) error {
 		}
 		listener, err := net.Listen("tcp", listen)
 		if err != nil {
-			if w.set("", fmt.Errorf("http.listen: %w: set another address or port there", err)) {
-				w.log.Error("the page and the metrics are not served", "err", err, "try", "another address in http.listen")
+			if w.set("", fmt.Errorf("http.listen: %s: set another address or port there", plain.Text(err))) {
+				w.log.Error("the page and the metrics are not served", "err", plain.Text(err), "try", "another address in http.listen")
 			}
 			w.pause(ctx, listen, rebindAfter)
 			continue

@@ -21,6 +21,7 @@ import (
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/lazy"
 	"resumed/internal/notify"
+	"resumed/internal/plain"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/wake"
@@ -174,7 +175,7 @@ func (c *Client) Run(ctx context.Context) error {
 // Problem returns why this host is not in its fleet, or "".
 func (c *Client) Problem() string {
 	if err := c.state.Load().joinErr; err != nil {
-		return "this host is not in its fleet: " + err.Error() + " (joining is tried again each minute)"
+		return "this host is not in its fleet: " + plain.Text(err) + " (joining is tried again each minute)"
 	}
 	return ""
 }

@@ -144,6 +144,8 @@ func reading(err error) string {
 // services has a URL of each form of service, and the response of the service to an accepted notice.
 var services = map[string]string{
 	"discord://token@123456789":                                                        ``,
+	"https://discord.com/api/webhooks/123456789/tok-en_1":                              ``,
+	"https://hooks.slack.com/services/AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc":    `ok`,
 	"discord://token@123456789/raw":                                                    `{"id":"1"}`,
 	"gotify://HOST/Aabcdefghijklmn?disabletls=yes":                                     `{"id":1}`,
 	"ntfy://HOST/topic?scheme=http":                                                    `{"id":"x"}`,
@@ -154,6 +156,9 @@ var services = map[string]string{
 }
 
 func accepted(u string) string {
+	if strings.Contains(u, "://discord.com/") {
+		return ""
+	}
 	for service, yes := range services {
 		if kind, _, _ := strings.Cut(service, "://"); strings.HasPrefix(u, kind+"://") && (yes == "ok") == strings.Contains(u, "hook") {
 			return yes
@@ -307,6 +312,21 @@ func TestNtfyGetsTheOptionsOfItsURL(t *testing.T) {
 	sent = w.sent(t, "ntfy://HOST/topic?scheme=http", notifytest.Notice(notify.Parked, 2))
 	require.Equal(t, "2 sessions: parked", sent.header.Get("Title"))
 	require.Empty(t, sent.header.Get("Authorization"))
+}
+
+// The URLs that services show to people lead where they say, whatever form they have inside.
+func TestAWebhookIsUsedAsItsServiceHandsItOut(t *testing.T) {
+	w := newWorld(t)
+	n := notifytest.Notice(notify.GaveUp, 1)
+	for _, address := range []string{
+		"hooks.slack.com/services/AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc",
+		"discord.com/api/webhooks/123456789/tok-en_1",
+	} {
+		sent := w.sent(t, "https://"+address, n)
+		require.Equal(t, address, sent.host+sent.path)
+	}
+	sent := w.sent(t, "https://discord.com/api/webhooks/1/abc?thread_id=9", n)
+	require.Equal(t, "/api/webhooks/1/abc?thread_id=9", sent.path)
 }
 
 func TestSlackGetsItsMessages(t *testing.T) {

@@ -62,6 +62,9 @@ func Build(path string, whole config.Config, order func(context.Context, notify.
 		address, err := secret("url", c.URL, c.URLFile)
 		key, keyErr := secret("secret", c.Secret, c.SecretFile)
 		var ch *notify.Channel
+		if given, parseErr := url.Parse(strings.TrimSpace(address)); err == nil && parseErr == nil && asService(given) != given {
+			err = &notify.OptionError{Option: "url", Err: fmt.Errorf("is a webhook of %s, which takes no JSON of resumed: write [[notify.service]] with the same URL", asService(given).Scheme)}
+		}
 		if err = errors.Join(err, keyErr); err == nil {
 			options := webhook.Options{Common: common(c.Channel), URL: address, Secret: key}
 			options.Timeout = c.Timeout
@@ -140,8 +143,9 @@ func newService(o serviceOptions) (*notify.Channel, error) {
 func (o *serviceOptions) sender() (notify.Sender, error) {
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Scheme == "" {
-		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
+		return nil, o.Wrong("url", "must be a service URL, such as ntfy://ntfy.sh/topic")
 	}
+	u = asService(u)
 	o.Timeout, o.To = cmp.Or(o.Timeout, 20*time.Second), u.Scheme // everything else in the URL may be a secret
 	s, err := open(u, o.Transport)
 	if err != nil {
@@ -170,6 +174,31 @@ func open(u *url.URL, transport http.RoundTripper) (notify.Sender, error) {
 	options := remote.OptionsOf(u)
 	s, err := service(u, options, remote.NewClient(u.Scheme, remote.NewRedactor(u, true), transport))
 	return s, cmp.Or(err, options.Err())
+}
+
+// handedOut are the hosts of the webhooks that services hand out, and what is before their ids and tokens.
+var handedOut = map[string]struct{ service, before string }{
+	"hooks.slack.com": {"slack", "/services/"},
+	"discord.com":     {"discord", "/api/webhooks/"}, "discordapp.com": {"discord", "/api/webhooks/"},
+	"ptb.discord.com": {"discord", "/api/webhooks/"}, "canary.discord.com": {"discord", "/api/webhooks/"},
+}
+
+// asService returns the URL of a service for a webhook as the service hands it out, and other URLs as they are.
+func asService(u *url.URL) *url.URL {
+	from, known := handedOut[strings.ToLower(u.Host)]
+	ids, found := strings.CutPrefix(strings.TrimSuffix(u.Path, "/"), from.before)
+	if u.Scheme != "https" || !known || !found {
+		return u
+	}
+	parts := strings.Split(ids, "/")
+	given := &url.URL{Scheme: from.service, RawQuery: u.RawQuery}
+	switch from.service {
+	case "slack":
+		given.User, given.Host = url.UserPassword("hook", strings.Join(parts, "-")), "webhook"
+	case "discord":
+		given.Host, given.User = parts[0], url.User(strings.Join(parts[1:], "/"))
+	}
+	return given
 }
 
 // apprise is the command channel for services that are not supported.

@@ -41,8 +41,8 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 		o.Wrong("color", "must be a colour such as 0x50d9ff")
 	}
 	token := u.User.Username()
-	if token == "" || u.Host == "" || strings.Trim(u.Path, "/") != "" && u.Path != "/raw" {
-		return nil, errors.New("must be discord://TOKEN@WEBHOOK")
+	if token == "" || strings.Contains(token, "/") || u.Host == "" || strings.Trim(u.Path, "/") != "" && u.Path != "/raw" {
+		return nil, errors.New("must be the URL that Discord shows for a webhook, https://discord.com/api/webhooks/WEBHOOK/TOKEN, or discord://TOKEN@WEBHOOK")
 	}
 	address := "https://discord.com/api/webhooks/" + url.PathEscape(u.Host) + "/" + url.PathEscape(token)
 	if thread := strings.TrimSpace(o.Text("thread_id")); thread != "" {

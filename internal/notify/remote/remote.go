@@ -21,6 +21,7 @@ import (
 
 	"resumed/internal/lazy"
 	"resumed/internal/notify"
+	"resumed/internal/plain"
 	"resumed/internal/sanitize"
 )
 
@@ -125,7 +126,7 @@ func (c *Client) Unreachable(ctx context.Context, err error) error {
 	} else if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the outer error quotes the whole URL
 	}
-	return errors.New(c.name + ": " + sanitize.Short(c.hide.Redact(err.Error()), 300))
+	return errors.New(c.name + ": " + sanitize.Short(c.hide.Redact(plain.Text(err)), 300))
 }
 
 // ErrCredentials is part of the error if a server refused the credentials or the permissions.

@@ -46,7 +46,7 @@ func New(u *url.URL, o *remote.Options, client *remote.Client) (notify.Sender, e
 	secret, _ := u.User.Password()
 	parts, channel := tokenForm().FindStringSubmatch(u.User.Username()+":"+secret), u.Hostname()
 	if parts == nil {
-		return nil, errors.New("must be slack://hook:A-B-C@webhook, with the three parts of the webhook's URL, or slack://xoxb:TOKEN@CHANNEL")
+		return nil, errors.New("must be the URL that Slack shows for a webhook, https://hooks.slack.com/services/A/B/C, or slack://xoxb:TOKEN@CHANNEL for a bot")
 	}
 	if channel != "webhook" {
 		template.Channel = channel

@@ -35,7 +35,7 @@ type sender struct {
 func New(o Options) (*notify.Channel, error) {
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, o.Wrong("url", "it is not an http or https URL")
+		return nil, o.Wrong("url", "must be an http or https URL")
 	}
 	secret := strings.TrimSpace(o.Secret)
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

@@ -21,7 +21,12 @@ func TestHungDaemonDoesNotHangTheCommands(t *testing.T) {
 	b.start()
 	b.untilState("s1", resume.Waiting)
 	b.untilState("s2", resume.Waiting)
+	watching := follow(b, "status", "--watch")
+	for range 3 { // the daemon, and both sessions
+		next(b, watching)
+	}
 	require.NoError(t, b.proc.Process.Signal(syscall.SIGSTOP))
+	require.Contains(t, next(b, watching), "the daemon does not answer; trying again")
 	var asking sync.WaitGroup
 	for _, args := range []string{"", "status", "status --json", "status --watch", "retry s2", "pause", "history", "open --print"} {
 		asking.Go(func() {

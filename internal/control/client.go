@@ -58,12 +58,15 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 		return err
 	}
 	defer body.Close()
-	body.limit = 0 // nothing is sent as long as nothing changes
+	body.limit = beatPatience
 	for lines := json.NewDecoder(body); ; {
 		var update Update
 		if err := lines.Decode(&update); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
+			}
+			if errors.Is(err, ErrHung) {
+				return err
 			}
 			return fmt.Errorf("%w: it ended (%w)", ErrNoDaemon, err)
 		}

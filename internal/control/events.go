@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -35,7 +37,16 @@ const (
 	// readerPatience is how long a reader may take for one line. A slower one is
 	// disconnected, and can connect again.
 	readerPatience = 30 * time.Second
+
+	// BeatEvery is how often a stream without news shows that the daemon lives.
+	BeatEvery = 3 * time.Second
+
+	// beatPatience is how long a client waits for a sign of life.
+	beatPatience = 3 * BeatEvery
 )
+
+// ErrQuiet is returned if there was no news for BeatEvery.
+var ErrQuiet = errors.New("nothing has changed")
 
 // Changes tells followers which sessions changed. It stores keys and not contents: however slow a
 // follower is, little waits for it, and recording a change never blocks. The zero value is ready.
@@ -121,8 +132,8 @@ func (f *Subscriber) take() (keys []resume.Key, whole bool) {
 	return keys, whole
 }
 
-// Next waits until something changed and returns it. Changes shortly after each other are in one
-// update. After an error nothing is lost: the next update is complete.
+// Next waits until something changed and returns it, or ErrQuiet. Changes shortly after each other are in one
+// update. After another error nothing is lost: the next update is complete.
 func (f *Subscriber) Next(ctx context.Context) (Update, error) {
 	if !wake.Sleep(ctx, time.Until(f.readyAt)) {
 		return Update{}, context.Cause(ctx)
@@ -130,6 +141,8 @@ func (f *Subscriber) Next(ctx context.Context) (Update, error) {
 	select {
 	case <-ctx.Done():
 		return Update{}, context.Cause(ctx)
+	case <-time.After(BeatEvery):
+		return Update{}, ErrQuiet
 	case <-f.news:
 	}
 	update, err := f.gather(ctx)
@@ -159,7 +172,7 @@ func (f *Subscriber) gather(ctx context.Context) (Update, error) {
 	return Update{Status: status, Gone: gone}, err
 }
 
-// events streams changes, one JSON document per line.
+// events streams changes, one JSON document per line, and an empty line as a sign of life.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -170,17 +183,23 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	lines := json.NewEncoder(w)
 	for first := true; ; first = false {
 		update, err := f.Next(ctx)
-		if err != nil && first {
+		quiet := errors.Is(err, ErrQuiet)
+		if err != nil && !quiet && first {
 			answer(w, nil, err)
 		}
-		if err != nil {
+		if err != nil && !quiet {
 			return
 		}
 		if first {
 			w.Header().Set("Content-Type", "application/x-ndjson")
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // every unix socket can
-		if lines.Encode(update) != nil || out.Flush() != nil {
+		if quiet {
+			_, err = io.WriteString(w, "\n")
+		} else {
+			err = lines.Encode(update)
+		}
+		if err != nil || out.Flush() != nil {
 			return // the reader is gone
 		}
 	}

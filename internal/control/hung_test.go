@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,6 +20,11 @@ import (
 // hears returns a client of a daemon that sends this and then nothing until the client is gone;
 // then ended is closed.
 func hears(t *testing.T, said ...string) (client *control.Client, ended chan struct{}) {
+	return hearsEvery(t, time.Hour, said...)
+}
+
+// hearsEvery is hears, with that pause between the parts.
+func hearsEvery(t *testing.T, pause time.Duration, said ...string) (client *control.Client, ended chan struct{}) {
 	here, there := net.Pipe()
 	ended = make(chan struct{})
 	go func() {
@@ -29,7 +35,7 @@ func hears(t *testing.T, said ...string) (client *control.Client, ended chan str
 		}
 		for _, part := range said {
 			_, _ = io.WriteString(there, part)
-			time.Sleep(time.Hour)
+			time.Sleep(pause)
 		}
 		_, _ = io.Copy(io.Discard, question)
 		_ = there.Close()
@@ -71,19 +77,31 @@ func TestAHungDaemonIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// A stream sends nothing as long as nothing changes.
+// A stream on which nothing changes shows that the daemon lives. Without that, the daemon hangs.
 func TestAQuietStreamIsNoHungDaemon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, ended := hears(t, "HTTP/1.1 200 OK\r\n\r\n{\"version\":1}\n", "{\"version\":1}\n")
-		seen := 0
-		enough := errors.New("enough")
-		err := client.Watch(t.Context(), false, func(control.Update) error {
-			if seen++; seen == 2 {
-				return enough
-			}
-			return nil
+	const update = "{\"version\":1}\n"
+	for name, c := range map[string]struct {
+		said []string
+		want error
+	}{
+		"it is quiet": {[]string{"HTTP/1.1 200 OK\r\n\r\n" + update, "\n", "\n", "\n", update}, nil},
+		"it hangs":    {[]string{"HTTP/1.1 200 OK\r\n\r\n" + update, "\n"}, control.ErrHung},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, ended := hearsEvery(t, control.BeatEvery, c.said...)
+				seen, began := 0, time.Now()
+				enough := errors.New("enough")
+				err := client.Watch(t.Context(), false, func(control.Update) error {
+					if seen++; seen == 2 {
+						return enough
+					}
+					return nil
+				})
+				require.ErrorIs(t, err, cmp.Or(c.want, enough))
+				require.LessOrEqual(t, time.Since(began), 4*control.BeatEvery)
+				<-ended
+			})
 		})
-		require.ErrorIs(t, err, enough)
-		<-ended
-	})
+	}
 }

@@ -36,6 +36,11 @@ func (m *model) screen() []string {
 		body = append(m.list(m.listRoom()), m.preview()...)
 	}
 	body = append(body, make([]string, room)...)
+	if m.away != nil { // what is shown was true when the daemon was last heard
+		for i, line := range body {
+			body[i] = m.page.Paint.In(Dim, ansi.Strip(line))
+		}
+	}
 	lines = append(lines, body[:room]...)
 	lines = append(lines, m.message(), m.footer())
 	lines = lines[:min(len(lines), max(0, m.height))]

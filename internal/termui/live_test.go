@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,12 @@ func TestAnAbsentDaemonIsSaidAndComesBack(t *testing.T) {
 	m.Update(lost{control.ErrNoDaemon})
 	require.Contains(t, shown(m), "no daemon; looking for it")
 	require.Contains(t, shown(m), "4f2a", "what was known stays")
+	m.page.Paint = true
+	grey := slices.ContainsFunc(m.screen(), func(line string) bool {
+		return strings.Contains(line, "4f2a") && line == Paint(true).In(Dim, ansi.Strip(line))
+	})
+	require.True(t, grey, "and is grey")
+	m.page.Paint = false
 	m.Update(control.Update{Status: status(session("9c1d", resume.Waiting)), Whole: true})
 	require.NotContains(t, shown(m), "no daemon")
 	require.NotContains(t, shown(m), "4f2a")

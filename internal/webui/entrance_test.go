@@ -248,7 +248,7 @@ func TestAnOpenPageIsPutOut(t *testing.T) {
 		began := time.Now()
 		for events.Scan() { // to its end
 		}
-		require.LessOrEqual(t, time.Since(began), beatEvery)
+		require.LessOrEqual(t, time.Since(began), control.BeatEvery)
 		require.NoError(t, conn.Close())
 		close(outside)
 		require.NoError(t, server.Close())

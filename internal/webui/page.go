@@ -30,10 +30,6 @@ import (
 var files embed.FS
 
 const (
-	// beatEvery is how often an idle stream sends a sign of life: a browser on
-	// another machine does not notice by itself that the daemon is gone.
-	beatEvery = 15 * time.Second
-
 	// readerPatience is how long a browser may take to read one document.
 	readerPatience = 30 * time.Second
 
@@ -149,12 +145,11 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next returns the next events: a change, or a beat if there is none for a while.
+// next returns the next events: a change, or a beat if there is none for a while. A browser on another machine does not
+// notice by itself that the daemon is gone.
 func next(ctx context.Context, f *control.Subscriber) (iter.Seq[[]byte], error) {
-	quiet, cancel := context.WithTimeout(ctx, beatEvery)
-	defer cancel()
-	update, err := f.Next(quiet)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	update, err := f.Next(ctx)
+	if errors.Is(err, control.ErrQuiet) {
 		return slices.Values([][]byte{[]byte("event: beat\ndata:\n\n")}), nil
 	}
 	if err != nil {

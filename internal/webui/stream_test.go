@@ -105,6 +105,6 @@ func TestQuietStreamBeats(t *testing.T) {
 		for range 3 {
 			require.Equal(t, "event: beat\ndata:\n\n", said())
 		}
-		require.Equal(t, 3*beatEvery, time.Since(began))
+		require.InDelta(t, 3*control.BeatEvery, time.Since(began), float64(100*time.Millisecond))
 	})
 }

@@ -52,7 +52,7 @@ function take(event, hear) {
 // follow hears the daemon for as long as the page is open.
 export async function follow({hear, lost, refused, locked}) {
   setInterval(() => {
-    if (Date.now() - heard > 45000) listening.abort();
+    if (Date.now() - heard > 9000) listening.abort();
   }, 1000);
   setInterval(() => entrance.visit && ask('renew').catch(() => { /* the next one does */ }), renewEvery);
   for (;;) {

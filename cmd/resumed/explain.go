@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -139,6 +140,9 @@ func (c *cli) explainOne(ctx context.Context, explainer *explain.Explainer, name
 	found, err := explainer.File(ctx, name, agent, now)
 	if _, unknown := errors.AsType[explain.UnknownError](err); unknown {
 		err = hint.With(err, "resumed explain - <FILE, if a program printed it, or resumed explain --text, for messages")
+	}
+	if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, " ") {
+		err = hint.With(err, "resumed explain --text, if that is a message")
 	}
 	return found, err
 }
@@ -304,10 +308,10 @@ func (c *cli) printJudged(text string, verdict limit.Verdict, at time.Time) erro
 	}
 	notes := ": " + decisionOn(j, at)
 	if len(j.Because) > 0 {
-		notes += ", because of: '" + strings.Join(j.Because, "', '") + "'"
+		notes += `; known by the words "` + strings.Join(j.Because, `", "`) + `"`
 	}
 	return c.print(j, func(p *termui.Printer) {
-		p.Wrapped(p.Paint.In(termui.Bold, j.Class.String()) + notes + "  " + p.Paint.In(termui.Dim, sanitize.Line(text)))
+		p.Wrapped(p.Paint.In(termui.Bold, cmp.Or(j.Class.Title(), "no error")) + notes + "  " + p.Paint.In(termui.Dim, sanitize.Line(text)))
 	})
 }
 
@@ -315,7 +319,7 @@ func (c *cli) printJudged(text string, verdict limit.Verdict, at time.Time) erro
 func decisionOn(j judged, at time.Time) string {
 	switch {
 	case j.Class == limit.None:
-		return "not an error of an agent, nothing would be done"
+		return "nothing would be done"
 	case j.InProgress:
 		return "the agent continues by itself"
 	case !j.WaitHelps:

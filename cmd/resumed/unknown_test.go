@@ -16,12 +16,12 @@ func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
 	const line = "Your weekly allowance has been consumed, it is topped up on Monday at 09:00.\n"
 	out, errOut, code := b.runWith(line, "explain", "--text", "--at", "2026-11-15T12:00:00Z", "--tz", "UTC")
 	require.Zero(t, code, errOut)
-	require.Contains(t, out, "usage_limit: would be continued when the limit resets, Mon 09:00")
-	require.Contains(t, out, "because of: '")
+	require.Contains(t, out, "usage limit: would be continued when the limit resets, Mon 09:00")
+	require.Contains(t, out, `known by the words "`)
 	told, _, _ := b.runWith("", "explain", "--text", line, "--at", "2026-11-15T12:00:00Z", "--tz", "UTC")
 	require.Equal(t, out, told, "words that are given are read like those from standard input")
 	for words, decided := range map[string]string{
-		"hello": "not an error of an agent, nothing would be done", "Please run /login": "waiting does not help, you would be told", "API Error: 529 Overloaded": "would be tried again, with growing waits",
+		"hello": "no error: nothing would be done", "Please run /login": "waiting does not help, you would be told", "API Error: 529 Overloaded": "would be tried again, with growing waits",
 	} {
 		out, _, _ = b.run("explain", "--text", words)
 		require.Contains(t, out, decided, words)
@@ -31,7 +31,7 @@ func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
 		"03:30": "continued at once, the limit has reset, 02:00:00", "12:00": "continued when the limit resets, Mon 02:00",
 	} {
 		out, _, _ = b.run("explain", "--text", "You've hit your 5-hour limit · resets 2am (UTC)", "--at", "2026-11-15T"+at+":00Z")
-		require.Contains(t, out, "usage_limit: would be "+decided, at)
+		require.Contains(t, out, "usage limit: would be "+decided, at)
 	}
 	out, _, _ = b.runWith(line, "explain", "--text", "--json")
 	require.Contains(t, out, `"because":["`)

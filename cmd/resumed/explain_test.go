@@ -255,7 +255,7 @@ func TestExplainRefusesAnAgentThatNobodyKnows(t *testing.T) {
 // Each run is a process of its own: its first text is in a script without blanks between words.
 func TestExplainReadsTheFirstTextLikeLaterOnes(t *testing.T) {
 	b := newBox(t)
-	for text, class := range map[string]string{"錯誤：請求次數過多": "rate limit", "本周额度已用尽": "usage limit", "서버 내부 오류": "server error", "残高が不足しています。チャージしてください": "billing"} {
+	for text, class := range map[string]string{"錯誤：請求次數過多": "rate limit", "本周额度已用尽": "usage limit", "서버 내부 오류": "provider error", "残高が不足しています。チャージしてください": "billing"} {
 		out, errOut, code := b.run("explain", "--text", text, text)
 		require.Zero(t, code, errOut)
 		first, second, _ := strings.Cut(out, "\n")

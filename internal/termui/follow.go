@@ -34,8 +34,11 @@ type lost struct{ err error }
 
 // String returns it in words for people.
 func (l lost) String() string {
-	if l.err == nil || errors.Is(l.err, control.ErrNoDaemon) {
+	switch {
+	case l.err == nil || errors.Is(l.err, control.ErrNoDaemon):
 		return "no daemon; looking for it"
+	case errors.Is(l.err, control.ErrHung):
+		return "the daemon does not answer; trying again"
 	}
 	return "the daemon does not answer; trying again (" + sanitize.Line(l.err.Error()) + ")"
 }

@@ -92,7 +92,7 @@ func (c Change) Stepped() bool {
 func (c Change) NewReason() bool {
 	a, b := c.Before, c.After
 	return a.Reason != b.Reason || a.Unreached != b.Unreached || a.Limit.Class != b.Limit.Class || a.LimitText != b.LimitText ||
-		!slices.EqualFunc(a.Subagents, b.Subagents, func(a, b Subagent) bool { return a.ID == b.ID })
+		b.Reason.Kind == WhySubagents && !slices.EqualFunc(a.Subagents, b.Subagents, func(a, b Subagent) bool { return a.ID == b.ID })
 }
 
 // Declined reports whether this step is an interruption that gets no wait: it is too old, or its

@@ -87,7 +87,12 @@ func TestWhatIsAStepOfASession(t *testing.T) {
 		"it waits longer":             {Change{Before: waits, After: with(waits, func(s *Session) { s.NextAt = noon.Add(1) })}, true},
 		"a time that is not awaited":  {Change{Before: known, After: with(known, func(s *Session) { s.NextAt = noon })}, false},
 		"it waits for another reason": {Change{Before: waits, After: with(waits, func(s *Session) { s.Reason = Because(WhyHours) })}, true},
-		"its command has started":     {Change{Event: Started{}, Before: waits, After: with(waits, func(s *Session) { s.State = Resuming })}, false},
+		"subagents of one that waits": {Change{Before: waits, After: with(waits, func(s *Session) { s.Subagents = []Subagent{{ID: "a"}} })}, false},
+		"subagents that it is about": {Change{
+			Before: Session{State: Watching, Reason: Because(WhySubagents), Subagents: []Subagent{{ID: "a"}}},
+			After:  Session{State: Watching, Reason: Because(WhySubagents), Subagents: []Subagent{{ID: "a"}, {ID: "b"}}},
+		}, true},
+		"its command has started": {Change{Event: Started{}, Before: waits, After: with(waits, func(s *Session) { s.State = Resuming })}, false},
 	} {
 		require.Equal(t, c.want, c.Stepped(), name)
 	}

@@ -48,7 +48,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	}
 	at = Later(at, s.NotBefore)
 	if why, until := r.ReservedBy(s.Usage, s, now); until.After(at) {
-		at, s.Reason = until, why
+		at, s.Reason, s.Blocked = until, why, nil // it is not due before
 	}
 	s.NextAt = r.allowed(at, now)
 	return s

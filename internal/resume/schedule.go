@@ -91,7 +91,7 @@ func (s Session) hopeless(r Rules, now time.Time) Reason {
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return Because(WhyNoWaitHelps)
 	case s.AtWord != "":
-		return Because(WhyUntried)
+		return because(WhyUntried, s.AtWord)
 	case s.closedByUser(r):
 		return Because(WhyClosed)
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:

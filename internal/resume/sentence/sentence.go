@@ -98,10 +98,10 @@ var composed = map[resume.Why]func(resume.Session, resume.Reason) string{
 		return join(words, cause(s, ""))
 	},
 	resume.WhyColdTold: func(s resume.Session, r resume.Reason) string {
-		return join(describe(s.Limit, ""), readsAgain(s, r), "it is resumed anyway, unless you cancel it")
+		return join(describe(s.Limit, ""), readsAgain(r), "it is resumed anyway, unless you cancel it")
 	},
 	resume.WhyTooCold: func(s resume.Session, r resume.Reason) string {
-		return join(readsAgain(s, r), Retry(s)+" continues it anyway")
+		return join(readsAgain(r), Retry(s)+" continues it anyway")
 	},
 	resume.WhyRetryFailed: func(_ resume.Session, r resume.Reason) string {
 		return join(r.Text, "the resume that you asked for did not help")
@@ -121,8 +121,8 @@ var composed = map[resume.Why]func(resume.Session, resume.Reason) string{
 	resume.WhyCutOff: func(s resume.Session, _ resume.Reason) string {
 		return s.LimitText + "; " + Retry(s) + " continues it"
 	},
-	resume.WhyUntried: func(s resume.Session, _ resume.Reason) string {
-		return fmt.Sprintf("%s; %s continues it with your settings as they are now", join(cause(s, ""), s.AtWord), Retry(s))
+	resume.WhyUntried: func(s resume.Session, r resume.Reason) string {
+		return fmt.Sprintf("%s; %s continues it with your settings as they are now", join(cause(s, ""), r.Text), Retry(s))
 	},
 	resume.WhyStartNotSeen: askToContinue,
 	resume.WhyStartLost:    askToContinue,
@@ -131,11 +131,11 @@ var composed = map[resume.Why]func(resume.Session, resume.Reason) string{
 			r.Text, Retry(s))
 	},
 	resume.WhyOverdue: func(s resume.Session, r resume.Reason) string {
-		what := "it was to be resumed"
-		if reset := s.Limit.Reset; reset.Stated() && !reset.At.After(r.At) {
-			what = "its reset was"
+		what, at := "it was to be resumed", r.At
+		if reset := s.Limit.Reset; reset.Stated() && r.At.Sub(reset.At).Abs() <= resume.SameWindow {
+			what, at = "its reset was", reset.At
 		}
-		return fmt.Sprintf("%s at %s, and resumed was not running (resume.overdue): %s continues it", what, stamp(r.At), Retry(s))
+		return fmt.Sprintf("%s at %s, and resumed was not running (resume.overdue): %s continues it", what, stamp(at), Retry(s))
 	},
 	resume.WhySuperseded: func(s resume.Session, r resume.Reason) string {
 		return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", r.By, Retry(s))
@@ -185,13 +185,24 @@ func cause(s resume.Session, remark string) string {
 	failed := last.Outcome == resume.Failed || last.Outcome == resume.TimedOut || last.Outcome == resume.NoProgress
 	switch {
 	case failed && last.Err != "":
-		return join(s.Unreached, last.Err, remark, "stopped by "+describe(s.Limit, s.LimitText))
+		return join(s.Unreached, last.Err, remark, stoppedBy(s))
 	case s.Limit.Class == limit.None || s.LimitText == "":
 		return join(s.Unreached, class, remark)
 	case remark == "":
 		return join(s.Unreached, describe(s.Limit, s.LimitText))
 	default:
 		return join(s.Unreached, class+", "+remark+": "+s.LimitText)
+	}
+}
+
+func stoppedBy(s resume.Session) string {
+	switch words := describe(s.Limit, s.LimitText); s.Limit.Class {
+	case limit.None:
+		return ""
+	case limit.CutOff:
+		return words // they say it already
+	default:
+		return "stopped by " + words
 	}
 }
 
@@ -219,8 +230,8 @@ func describe(v limit.Verdict, text string) string {
 	}
 }
 
-func readsAgain(s resume.Session, r resume.Reason) string {
-	return fmt.Sprintf("a resume reads about %s tokens again, more than resume.max_cold_tokens (%s)", grouped(s.Context.Tokens), grouped(r.N))
+func readsAgain(r resume.Reason) string {
+	return fmt.Sprintf("a resume reads about %s tokens again, more than resume.max_cold_tokens (%s)", grouped(fmt.Sprint(r.N)), grouped(r.Text))
 }
 
 func who(machine string) string {
@@ -249,8 +260,7 @@ func plural(n int, noun string) string {
 	return noun + "s"
 }
 
-func grouped(n int64) string {
-	text := fmt.Sprint(n)
+func grouped(text string) string {
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + " " + text[i:]
 	}

@@ -92,6 +92,10 @@ func TestWhatIsAStepOfASession(t *testing.T) {
 			Before: Session{State: Watching, Reason: Because(WhySubagents), Subagents: []Subagent{{ID: "a"}}},
 			After:  Session{State: Watching, Reason: Because(WhySubagents), Subagents: []Subagent{{ID: "a"}, {ID: "b"}}},
 		}, true},
+		"an old refusal is read while it is resumed": {Change{
+			Before: Session{State: Resuming, Reason: Because(WhyStopped)},
+			After:  Session{State: Resuming, Reason: Because(WhyStopped), Interruption: Interruption{LimitText: "try later"}},
+		}, false},
 		"its command has started": {Change{Event: Started{}, Before: waits, After: with(waits, func(s *Session) { s.State = Resuming })}, false},
 	} {
 		require.Equal(t, c.want, c.Stepped(), name)

@@ -151,7 +151,7 @@ func (n Notify) validate(found *problems) {
 	}
 	for i, s := range n.Service {
 		key := index("notify.service", i)
-		if found.oneOfTwo(key, "url", s.URL != "", s.URLFile != "") && s.URL != "" {
+		if found.urlOrFile(key, s.URL != "", s.URLFile != "") && s.URL != "" {
 			u, err := url.Parse(s.URL.Reveal())
 			found.check(err == nil && u.Scheme != "", key+".url", s.URL, `must be a service URL, such as "ntfy://ntfy.sh/topic"`)
 		}
@@ -167,19 +167,19 @@ func (n Notify) validate(found *problems) {
 }
 
 func (w Webhook) validate(found *problems, key string) {
-	if found.oneOfTwo(key, "url", w.URL != "", w.URLFile != "") && w.URL != "" {
+	if found.urlOrFile(key, w.URL != "", w.URLFile != "") && w.URL != "" {
 		found.check(isWebURL(w.URL.Reveal()), key+".url", w.URL, "must be an http or https URL")
 	}
 	found.check(w.Secret == "" || w.SecretFile == "", key+".secret_file", w.SecretFile, "must not be set beside secret")
 }
 
-// oneOfTwo requires a value either in the configuration or in a file of its own.
-func (ps *problems) oneOfTwo(key, name string, given, inFile bool) bool {
+// urlOrFile requires a URL either in the configuration or in a file of its own.
+func (ps *problems) urlOrFile(key string, given, inFile bool) bool {
 	switch {
 	case given && inFile:
-		ps.add(key+"."+name+"_file", nil, "must not be set beside %s", name)
+		ps.add(key+".url_file", nil, "must not be set beside url")
 	case !given && !inFile:
-		ps.add(key+"."+name, nil, "must be set, here or by %s_file", name)
+		ps.add(key+".url", nil, "must be set, here or by url_file")
 	default:
 		return true
 	}

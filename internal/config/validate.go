@@ -151,7 +151,7 @@ func (n Notify) validate(found *problems) {
 		w.validate(found, index("notify.webhook", i))
 	}
 	for i, s := range n.Service {
-		found.oneOfTwo(index("notify.service", i), "url", s.URL != "", s.URLFile != "")
+		found.urlOrFile(index("notify.service", i), s.URL != "", s.URLFile != "")
 	}
 	for i, c := range n.Command {
 		key := index("notify.command", i) + ".run"
@@ -164,19 +164,19 @@ func (n Notify) validate(found *problems) {
 }
 
 func (w Webhook) validate(found *problems, key string) {
-	found.oneOfTwo(key, "url", w.URL != "", w.URLFile != "")
+	found.urlOrFile(key, w.URL != "", w.URLFile != "")
 	found.check(w.Secret == "" || w.SecretFile == "", key+".secret_file", w.SecretFile, "must not be set beside secret")
 }
 
-// oneOfTwo requires a value either in the configuration or in a file of its own. What is in it is checked
+// urlOrFile requires a URL either in the configuration or in a file of its own. What is in it is checked
 // where the channel is built, so that all wrong URLs are reported together.
-func (ps *problems) oneOfTwo(key, name string, given, inFile bool) {
+func (ps *problems) urlOrFile(key string, given, inFile bool) {
 	switch {
 	case given && inFile:
-		ps.add(key+"."+name+"_file", nil, "must not be set beside %s", name)
+		ps.add(key+".url_file", nil, "must not be set beside url")
 	case !given && !inFile:
-		ps.add(key+"."+name, nil, "must be set, here or by %s_file", name)
-		ps.follow(key+"."+name, key+"."+name+"_file")
+		ps.add(key+".url", nil, "must be set, here or by url_file")
+		ps.follow(key+".url", key+".url_file")
 	}
 }
 

@@ -91,8 +91,11 @@ func (c Change) Stepped() bool {
 // NewReason reports whether the reason of a session is another one now, or what it is about.
 func (c Change) NewReason() bool {
 	a, b := c.Before, c.After
+	if a.State == b.State && b.State == Resuming {
+		return false // a refusal of before is read late
+	}
 	return a.Reason != b.Reason || a.Unreached != b.Unreached || a.Limit.Class != b.Limit.Class || a.LimitText != b.LimitText ||
-		!slices.EqualFunc(a.Subagents, b.Subagents, func(a, b Subagent) bool { return a.ID == b.ID })
+		b.Reason.Kind == WhySubagents && !slices.EqualFunc(a.Subagents, b.Subagents, func(a, b Subagent) bool { return a.ID == b.ID })
 }
 
 // Declined reports whether this step is an interruption that gets no wait: it is too old, or its

@@ -87,7 +87,16 @@ func TestWhatIsAStepOfASession(t *testing.T) {
 		"it waits longer":             {Change{Before: waits, After: with(waits, func(s *Session) { s.NextAt = noon.Add(1) })}, true},
 		"a time that is not awaited":  {Change{Before: known, After: with(known, func(s *Session) { s.NextAt = noon })}, false},
 		"it waits for another reason": {Change{Before: waits, After: with(waits, func(s *Session) { s.Reason = Because(WhyHours) })}, true},
-		"its command has started":     {Change{Event: Started{}, Before: waits, After: with(waits, func(s *Session) { s.State = Resuming })}, false},
+		"subagents of one that waits": {Change{Before: waits, After: with(waits, func(s *Session) { s.Subagents = []Subagent{{ID: "a"}} })}, false},
+		"subagents that it is about": {Change{
+			Before: Session{State: Watching, Reason: Because(WhySubagents), Subagents: []Subagent{{ID: "a"}}},
+			After:  Session{State: Watching, Reason: Because(WhySubagents), Subagents: []Subagent{{ID: "a"}, {ID: "b"}}},
+		}, true},
+		"an old refusal is read while it is resumed": {Change{
+			Before: Session{State: Resuming, Reason: Because(WhyStopped)},
+			After:  Session{State: Resuming, Reason: Because(WhyStopped), Interruption: Interruption{LimitText: "try later"}},
+		}, false},
+		"its command has started": {Change{Event: Started{}, Before: waits, After: with(waits, func(s *Session) { s.State = Resuming })}, false},
 	} {
 		require.Equal(t, c.want, c.Stepped(), name)
 	}

@@ -38,7 +38,7 @@ func TestALargeContextThatIsReadAnew(t *testing.T) {
 				return
 			}
 			require.Equal(t, Parked, w.State)
-			require.Equal(t, Reason{Kind: WhyTooCold, N: 100_000}, w.Reason)
+			require.Equal(t, Reason{Kind: WhyTooCold, N: large, Text: "100000"}, w.Reason)
 			w.do(Retry{}, Due{Mark: "m"})
 			require.Equal(t, Resuming, w.State, "a person wants it all the same")
 		})

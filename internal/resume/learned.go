@@ -36,7 +36,7 @@ func (s Session) weighed(size Context, r Rules, now time.Time) Session {
 		return s
 	}
 	if s.readsTooMuch(r, s.NextAt) {
-		s.Reported, s.Reason = true, Reason{Kind: WhyColdTold, N: r.MaxColdTokens}
+		s.Reported, s.Reason = true, s.readsAgain(WhyColdTold, r)
 	}
 	return s
 }

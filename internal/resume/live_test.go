@@ -180,6 +180,7 @@ func TestAPermissionThatAnUnattendedSessionAsksFor(t *testing.T) {
 	w = resumed()
 	w.do(Prompted{At: w.now}, asks)
 	require.Equal(t, Watching, w.State, "a person is there")
+	require.False(t, w.WorksAlone)
 	require.Equal(t, Waiting, newWalk().do(limited(noon, limit.Overloaded), asks).State)
 }
 

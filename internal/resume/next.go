@@ -241,6 +241,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 		return s // it may come from our own resume
 	}
 	s.PromptedAt, s.Undo = Later(s.PromptedAt, Earlier(ev.At, now)), nil
+	s.WorksAlone = s.WorksAlone && s.PromptedAt.Before(s.RecoveredAt)
 	s = s.withoutSubagents(Reason{Kind: WhyContinued, By: ev.By})
 	if ev.By == "" {
 		s.Windows, s.CutOffs = 0, 0

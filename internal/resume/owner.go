@@ -16,7 +16,7 @@ func (s Session) occupied(ev Occupied) Session {
 
 // Unattended reports whether the session works again, and no person has given it a prompt since.
 func (s Session) Unattended() bool {
-	return s.State == Watching && s.WorksAlone && s.PromptedAt.Before(s.RecoveredAt)
+	return s.State == Watching && s.WorksAlone
 }
 
 // asks parks a session that asks for something, until that is answered. Without a hook, only sessions count that work
@@ -40,7 +40,7 @@ func (s Session) answered(now time.Time) Session {
 	if s.Asks == "" {
 		return s
 	}
-	if !s.PromptedAt.Before(s.RecoveredAt) {
+	if !s.WorksAlone {
 		return s.unparked(now, Because(WhyAnswered))
 	}
 	s = s.rest(now, Because(WhyAnswered))

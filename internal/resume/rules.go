@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -217,13 +218,18 @@ func (s Session) readsTooMuch(r Rules, at time.Time) bool {
 	return r.MaxColdTokens > 0 && s.Context.Tokens > r.MaxColdTokens && (cold || !known)
 }
 
+// readsAgain is a reason that names what a resume reads again as it was then: the session may read less or more later.
+func (s Session) readsAgain(kind Why, r Rules) Reason {
+	return Reason{Kind: kind, N: s.Context.Tokens, Text: strconv.FormatInt(r.MaxColdTokens, 10)}
+}
+
 // TooCold returns that the session is not resumed at that time because of what it would read again; zero: it may
 // be. A person's order overrides it.
 func (r Rules) TooCold(s Session, at time.Time) Reason {
 	if r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() || !s.readsTooMuch(r, at) {
 		return Reason{}
 	}
-	return Reason{Kind: WhyTooCold, N: r.MaxColdTokens}
+	return s.readsAgain(WhyTooCold, r)
 }
 
 // ReservedBy returns that the session is not resumed now because the rest of the week, by that usage, is reserved for

@@ -48,7 +48,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	}
 	at = Later(at, s.NotBefore)
 	if why, until := r.ReservedBy(s.Usage, s, now); until.After(at) {
-		at, s.Reason = until, why
+		at, s.Reason, s.Blocked = until, why, nil // it is not due before
 	}
 	s.NextAt = r.allowed(at, now)
 	return s
@@ -91,7 +91,7 @@ func (s Session) hopeless(r Rules, now time.Time) Reason {
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return Because(WhyNoWaitHelps)
 	case s.AtWord != "":
-		return Because(WhyUntried)
+		return because(WhyUntried, s.AtWord)
 	case s.closedByUser(r):
 		return Because(WhyClosed)
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:

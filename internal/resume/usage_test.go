@@ -26,6 +26,14 @@ func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 	require.Equal(t, Reason{Kind: WhyReserved, N: 10, Text: "90 %"}, w.Reason)
 	require.Equal(t, w.NextAt, w.do(Reconsider{}).NextAt)
 
+	due := keeps(10, limited(noon, limit.UsageLimit))
+	due.now = due.NextAt
+	due.do(HeldBack{Why: w.Reason, Until: week})
+	require.NotNil(t, due.Blocked, "another session was told the same")
+	due.do(used(90))
+	require.Equal(t, []any{w.Reason, w.NextAt}, []any{due.Reason, due.NextAt})
+	require.Nil(t, due.Blocked, "and now itself: it is not due any more")
+
 	w.rules.WeeklyReserve = 0
 	require.Equal(t, reset.Add(time.Minute), w.do(Reconsider{}).NextAt, "by other rules it is used")
 	require.Equal(t, Because(WhyStopped), w.Reason)

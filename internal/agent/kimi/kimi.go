@@ -173,7 +173,6 @@ type failure struct {
 	} `json:"details"`
 	Cause struct {
 		Code string `json:"code"`
-		Name string `json:"name"`
 	} `json:"cause"`
 }
 

@@ -78,7 +78,7 @@ func told(format string, args ...any) agent.Plan {
 func (a *Agent) whyNot2(s resume.Session, background bool) *agent.Skip {
 	switch {
 	case s.RetryAskedAt.IsZero():
-		return &agent.Skip{Why: a.brand.untried(), Known: resume.Because(resume.WhyUntried), Park: true}
+		return &agent.Skip{Why: a.brand.untried(), Known: resume.Reason{Kind: resume.WhyUntried, Text: a.brand.untried()}, Park: true}
 	case !background:
 		return agent.Parked("the server of %s 2 does not run: start it with %s service start, and retry", a.brand.title, a.brand.program).Skip
 	}

@@ -302,13 +302,13 @@ func TestVersion2IsContinuedAtAPersonsWord(t *testing.T) {
 	t.Run("nobody asked for it", func(t *testing.T) {
 		_, plan := s.ask()
 		require.True(t, plan.Skip.Park)
-		require.Equal(t, resume.WhyUntried, plan.Skip.Known.Kind)
+		require.Equal(t, resume.Reason{Kind: resume.WhyUntried, Text: "resumed was not tried with opencode 2"}, plan.Skip.Known)
 		s.registers(40)
 		s.agent.Processes = fakeProc(s.t, background, terminal)
 		owner, plan := s.ask()
 		require.Equal(t, 40, owner.PID)
 		require.True(t, plan.Skip.Park)
-		require.Equal(t, resume.WhyUntried, plan.Skip.Known.Kind)
+		require.Equal(t, resume.Reason{Kind: resume.WhyUntried, Text: "resumed was not tried with opencode 2"}, plan.Skip.Known)
 	})
 	s.session.RetryAskedAt = time.Now()
 	t.Run("no server", func(t *testing.T) {

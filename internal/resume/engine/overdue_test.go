@@ -44,7 +44,7 @@ func TestAWaitThatPassedLongAgoIsAskedAbout(t *testing.T) {
 		reason  string
 	}{
 		"nobody was there for three days": {
-			away: 3 * day, want: resume.Parked, reason: "its reset was at 2000-01-01T01:01:00Z, and resumed was not running (resume.overdue): `resumed retry a` continues it",
+			away: 3 * day, want: resume.Parked, reason: "its reset was at 2000-01-01T01:00:00Z, and resumed was not running (resume.overdue): `resumed retry a` continues it",
 		},
 		"nobody was there for a night":      {away: 12 * hour, want: resume.Resuming},
 		"the reset is still to come":        {happens: func(w *world) { w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*hour))) }, away: 3 * day, want: resume.Waiting},

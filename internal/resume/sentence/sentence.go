@@ -91,54 +91,54 @@ var composed = map[resume.Why]func(resume.Session, resume.Reason) string{
 		if s.Blocked != nil {
 			return "due, but " + words // for all sessions of the account the same
 		}
-		words = join(words, Retry(s)+" continues it now")
+		words = join(words, retry(s)+" continues it now")
 		if s.Limit.Class == limit.None {
 			return words
 		}
 		return join(words, cause(s, ""))
 	},
 	resume.WhyColdTold: func(s resume.Session, r resume.Reason) string {
-		return join(describe(s.Limit, ""), readsAgain(s, r), "it is resumed anyway, unless you cancel it")
+		return join(describe(s.Limit, ""), readsAgain(r), "it is resumed anyway, unless you cancel it")
 	},
 	resume.WhyTooCold: func(s resume.Session, r resume.Reason) string {
-		return join(readsAgain(s, r), Retry(s)+" continues it anyway")
+		return join(readsAgain(r), retry(s)+" continues it anyway")
 	},
 	resume.WhyRetryFailed: func(_ resume.Session, r resume.Reason) string {
 		return join(r.Text, "the resume that you asked for did not help")
 	},
 	resume.WhyMaxWait: func(s resume.Session, r resume.Reason) string {
-		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway", stamp(r.At), r.Text, Retry(s))
+		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway", stamp(r.At), r.Text, retry(s))
 	},
 	resume.WhyMaxWindows: func(s resume.Session, r resume.Reason) string {
-		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it", s.Windows, r.N, Retry(s))
+		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it", s.Windows, r.N, retry(s))
 	},
 	resume.WhyMaxCutOffs: func(s resume.Session, r resume.Reason) string {
-		return fmt.Sprintf("was cut off %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.CutOffs, r.N, Retry(s))
+		return fmt.Sprintf("was cut off %d times without a prompt from you (resume.max_windows is %d); %s continues it", s.CutOffs, r.N, retry(s))
 	},
 	resume.WhyClosed: func(s resume.Session, _ resume.Reason) string {
-		return "you closed it after it was stopped, so it is left to you (resume.closed): " + Retry(s) + " continues it"
+		return "you closed it after it was stopped, so it is left to you (resume.closed): " + retry(s) + " continues it"
 	},
 	resume.WhyCutOff: func(s resume.Session, _ resume.Reason) string {
-		return s.LimitText + "; " + Retry(s) + " continues it"
+		return s.LimitText + "; " + retry(s) + " continues it"
 	},
-	resume.WhyUntried: func(s resume.Session, _ resume.Reason) string {
-		return fmt.Sprintf("%s; %s continues it with your settings as they are now", join(cause(s, ""), s.AtWord), Retry(s))
+	resume.WhyUntried: func(s resume.Session, r resume.Reason) string {
+		return fmt.Sprintf("%s; %s continues it with your settings as they are now", join(cause(s, ""), r.Text), retry(s))
 	},
 	resume.WhyStartNotSeen: askToContinue,
 	resume.WhyStartLost:    askToContinue,
 	resume.WhyProjectProgram: func(s resume.Session, r resume.Reason) string {
 		return fmt.Sprintf("%s would continue it, and lies below its directory, where the agent can change it: look at it, then %s runs it (or name another program as command of [[agent]])",
-			r.Text, Retry(s))
+			r.Text, retry(s))
 	},
 	resume.WhyOverdue: func(s resume.Session, r resume.Reason) string {
-		what := "it was to be resumed"
-		if reset := s.Limit.Reset; reset.Stated() && !reset.At.After(r.At) {
-			what = "its reset was"
+		what, at := "it was to be resumed", r.At
+		if reset := s.Limit.Reset; reset.Stated() && r.At.Sub(reset.At).Abs() <= resume.SameWindow {
+			what, at = "its reset was", reset.At
 		}
-		return fmt.Sprintf("%s at %s, and resumed was not running (resume.overdue): %s continues it", what, stamp(r.At), Retry(s))
+		return fmt.Sprintf("%s at %s, and resumed was not running (resume.overdue): %s continues it", what, stamp(at), retry(s))
 	},
 	resume.WhySuperseded: func(s resume.Session, r resume.Reason) string {
-		return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", r.By, Retry(s))
+		return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", r.By, retry(s))
 	},
 	resume.WhyAsks: func(s resume.Session, _ resume.Reason) string { return "asks for " + s.Asks },
 	resume.WhySilent: func(s resume.Session, r resume.Reason) string {
@@ -161,12 +161,12 @@ var composed = map[resume.Why]func(resume.Session, resume.Reason) string{
 		return "you answered it"
 	},
 	resume.WhyTaskFailed: func(s resume.Session, r resume.Reason) string {
-		return fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again", r.N, r.Text, resume.Typed(s.Key, s.Name), Retry(s))
+		return fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again", r.N, r.Text, resume.Typed(s.Key, s.Name), retry(s))
 	},
 }
 
-// Retry is the quoted command with which a person continues the session.
-func Retry(s resume.Session) string { return "`resumed retry " + resume.Typed(s.Key, s.Name) + "`" }
+// retry is the quoted command with which a person continues the session.
+func retry(s resume.Session) string { return "`resumed retry " + resume.Typed(s.Key, s.Name) + "`" }
 
 // askToContinue tells a person in what the session would continue on their word.
 func askToContinue(s resume.Session, r resume.Reason) string {
@@ -174,7 +174,7 @@ func askToContinue(s resume.Session, r resume.Reason) string {
 	if s.Offered != nil && s.Offered.String() != "" {
 		mode = " in " + s.Offered.String() + ","
 	}
-	return fmt.Sprintf("%s; %s continues it%s with your settings as they are now", r.Text, Retry(s), mode)
+	return fmt.Sprintf("%s; %s continues it%s with your settings as they are now", r.Text, retry(s), mode)
 }
 
 // cause says what holds the session back. A process that has it open and cannot be reached comes first,
@@ -185,13 +185,24 @@ func cause(s resume.Session, remark string) string {
 	failed := last.Outcome == resume.Failed || last.Outcome == resume.TimedOut || last.Outcome == resume.NoProgress
 	switch {
 	case failed && last.Err != "":
-		return join(s.Unreached, last.Err, remark, "stopped by "+describe(s.Limit, s.LimitText))
+		return join(s.Unreached, last.Err, remark, stoppedBy(s))
 	case s.Limit.Class == limit.None || s.LimitText == "":
 		return join(s.Unreached, class, remark)
 	case remark == "":
 		return join(s.Unreached, describe(s.Limit, s.LimitText))
 	default:
 		return join(s.Unreached, class+", "+remark+": "+s.LimitText)
+	}
+}
+
+func stoppedBy(s resume.Session) string {
+	switch words := describe(s.Limit, s.LimitText); s.Limit.Class {
+	case limit.None:
+		return ""
+	case limit.CutOff:
+		return words // they say it already
+	default:
+		return "stopped by " + words
 	}
 }
 
@@ -219,8 +230,8 @@ func describe(v limit.Verdict, text string) string {
 	}
 }
 
-func readsAgain(s resume.Session, r resume.Reason) string {
-	return fmt.Sprintf("a resume reads about %s tokens again, more than resume.max_cold_tokens (%s)", grouped(s.Context.Tokens), grouped(r.N))
+func readsAgain(r resume.Reason) string {
+	return fmt.Sprintf("a resume reads about %s tokens again, more than resume.max_cold_tokens (%s)", grouped(fmt.Sprint(r.N)), grouped(r.Text))
 }
 
 func who(machine string) string {
@@ -249,8 +260,7 @@ func plural(n int, noun string) string {
 	return noun + "s"
 }
 
-func grouped(n int64) string {
-	text := fmt.Sprint(n)
+func grouped(text string) string {
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + " " + text[i:]
 	}

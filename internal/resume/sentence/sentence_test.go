@@ -62,7 +62,7 @@ func TestStoppedSubagentsAreNamed(t *testing.T) {
 }
 
 func TestSmallWords(t *testing.T) {
-	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1 000", 123456: "123 456", 1234567: "1 234 567"} {
+	for n, want := range map[string]string{"7": "7", "999": "999", "1000": "1 000", "123456": "123 456", "1234567": "1 234 567"} {
 		require.Equal(t, want, grouped(n))
 	}
 	require.Equal(t, "VS Code (process 7)", place(&resume.Owner{PID: 7, App: "VS Code"}))
@@ -71,6 +71,10 @@ func TestSmallWords(t *testing.T) {
 	cut := limit.Verdict{Class: limit.CutOff}
 	require.Equal(t, "was killed", describe(cut, "was killed"))
 	require.Equal(t, limit.CutOff.Title(), describe(cut, ""))
+	var s resume.Session
+	s.Limit.Reset = limit.Reset{At: time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC), Source: limit.Structured}
+	s.Reason = resume.Reason{Kind: resume.WhyOverdue, At: s.Limit.Reset.At.Add(6 * time.Hour)} // its hours began later
+	require.Contains(t, Of(s), "it was to be resumed at 2026-11-15T09:00:00Z")
 }
 
 func TestTheLastFailureIsTheReason(t *testing.T) {
@@ -109,5 +113,7 @@ func TestTheLastFailureIsTheReason(t *testing.T) {
 
 	s = fails(fails(next(resume.Session{}, limited(limit.Overloaded))))
 	require.Regexp(t, "^"+boom+"; still tried after 2 resumes, until .*; stopped by provider overloaded: try later$", Of(s))
+	s = fails(next(resume.Session{}, resume.Limited{At: now, Verdict: limit.Verdict{Class: limit.CutOff, WaitHelps: true}, Text: "was killed"}))
+	require.Equal(t, boom+"; was killed", Of(s))
 	require.Equal(t, "sign-in needed, waiting does not help: try later", Of(next(resume.Session{}, limited(limit.Auth))))
 }

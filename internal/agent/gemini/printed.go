@@ -27,6 +27,9 @@ var (
 
 	// gaveUp is the message of a failed run on its standard error. Details that are indented follow.
 	gaveUp = lazy.Regexp(`(?m)^Error when talking to Gemini API .*\.json (?:\w+: )?(.*(?:\n[^\s{}].*){0,3})`)
+
+	// crashed is the last line of a run that failed.
+	crashed = lazy.Regexp(`(?:^|\n)An unexpected critical error occurred:[^\n]*\s*$`)
 )
 
 // failedRun returns why a run failed, as its output says; of class none: it does not. The chat never contains it.
@@ -52,7 +55,11 @@ func refusalIn(run headless.Printed) *limit.Refusal {
 	if m := plainError().FindStringSubmatch(run.Stdout); m != nil {
 		return &limit.Refusal{Text: m[1]}
 	}
-	if m := gaveUp().FindStringSubmatch(run.Stderr); m != nil {
+	said := run.Stderr
+	if said == "" && crashed().MatchString(run.Stdout) { // both streams are one
+		said = run.Stdout
+	}
+	if m := gaveUp().FindStringSubmatch(said); m != nil {
 		return &limit.Refusal{Text: m[1]}
 	}
 	return nil

@@ -61,6 +61,15 @@ func TestTheStreamsOfARunSayWhyItFailed(t *testing.T) {
 	}
 }
 
+// What goes to standard error may come with the rest, as with 2>&1.
+func TestBothStreamsInOne(t *testing.T) {
+	said := printedBy(t, "rl_plain.stderr") + "An unexpected critical error occurred:[object Object]\n" // as 0.61 ends
+	v, _ := failedRun(limit.Reader{At: endedAt}, headless.Printed{Stdout: "All is well.\n" + said})
+	require.Equal(t, limit.RateLimit, v.Class)
+	v, _ = failedRun(limit.Reader{At: endedAt}, headless.Printed{Stdout: said + "That is what it would say.\n"})
+	require.Equal(t, limit.None, v.Class, "an answer about it")
+}
+
 func TestARunSaysWhenItsQuotaIsThereAgain(t *testing.T) {
 	text, document, found := strings.Cut(printedBy(t, "hook_quota_long.stderr"), "}\n{")
 	require.True(t, found)

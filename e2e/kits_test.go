@@ -297,6 +297,7 @@ func qwen(version string) kit {
 				"model":     map[string]any{"generationConfig": map[string]any{"maxRetries": 0}},
 				"privacy":   map[string]any{"usageStatisticsEnabled": false},
 				"telemetry": map[string]any{"enabled": false},
+				"$version":  4, // otherwise 0.24 writes the file anew when it starts, and it says nothing about that start any more
 			})
 			return []string{
 				"OPENAI_API_KEY=" + dummy, "OPENAI_MODEL=fake", fmt.Sprintf("OPENAI_BASE_URL=%s/v1", b.provider.URL),

@@ -155,7 +155,7 @@ var pluginCommands = situation{"with the plugin, and its commands", func(t *test
 	b.start(b.config())
 	for command, printed := range map[string]string{
 		"/resumed:status":               "No session is interrupted.",
-		"/resumed:retry no-such":        `"no-such": no such session`,
+		"/resumed:retry no-such":        "resumed retry no-such", // for a person to run
 		"/resumed:queue":                "Nothing is queued.",
 		"/resumed:queue mend the fence": "mend the fence",
 	} {

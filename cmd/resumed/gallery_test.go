@@ -36,9 +36,9 @@ func newGallery() gallery {
 	needs("c3d2", "billing-service-with-a-long-name", "retry", "no network: getaddrinfo ENOTFOUND api.anthropic.com", "look at what it said (resumed logs c3d2)", resume.GaveUp)
 	needs("d4c3", "labs", "new_thing", "something that this page does not know", "", resume.Parked)
 	g.add(view.Session{ID: "e5b4", Cwd: "/home/ann/src/blog", State: resume.Waiting, Paused: true, Class: limit.UsageLimit, Reason: "usage limit", LimitedAt: g.at(-3), NextAt: g.at(2), MaxRetries: 5}, "usage_limit", -3)
-	g.add(view.Session{ID: "f6a5", Cwd: "/home/ann/src/cli", State: resume.Watching, Reason: "works again after 1 resume", LimitedAt: g.at(-6)}, "usage_limit", -6)
-	g.add(view.Session{ID: "f6a6", Cwd: "/home/ann/src/old", State: resume.Watching, Reason: "cancelled by you", LimitedAt: g.at(-6)}, "usage_limit", -6)
-	g.add(view.Session{ID: "f6a7", Cwd: "/home/ann/src/left", State: resume.Watching, Reason: "left by you with /clear", LimitedAt: g.at(-6)}, "usage_limit", -6)
+	g.add(view.Session{ID: "f6a5", Cwd: "/home/ann/src/cli", State: resume.Watching, Why: resume.WhyWorksAgain, Reason: "works again after 1 resume", LimitedAt: g.at(-6)}, "usage_limit", -6)
+	g.add(view.Session{ID: "f6a6", Cwd: "/home/ann/src/old", State: resume.Watching, Why: resume.WhyCancelled, Reason: "cancelled by you", LimitedAt: g.at(-6)}, "usage_limit", -6)
+	g.add(view.Session{ID: "f6a7", Cwd: "/home/ann/src/left", State: resume.Watching, Why: resume.WhyCleared, Reason: "left by you with /clear", LimitedAt: g.at(-6)}, "usage_limit", -6)
 	g.status.Daemon.Queue = control.Queue{Queued: 2, Failed: 1}
 	g.status.Daemon.Fleet = &control.DaemonFleet{State: "connected", Name: "laptop", Hosts: 3}
 	return g

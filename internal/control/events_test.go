@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -220,4 +222,25 @@ func TestAChangeThatCouldNotBeToldIsToldLater(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, update.Whole)
 	require.Equal(t, resume.GaveUp, update.Sessions[0].State)
+}
+
+// A daemon that lives shows it on a stream on which nothing changes: a client that hears nothing takes it for hung.
+func TestAStreamWithoutNewsShowsThatTheDaemonLives(t *testing.T) {
+	t.Parallel() // it waits for two beats
+	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
+	conn, err := net.Dial("unix", filepath.Join(serve(t, d), control.SocketName))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /v1/events?all=1 HTTP/1.1\r\nHost: resumed\r\n\r\n")
+	require.NoError(t, err)
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil) // its body has no end: the connection is closed
+	require.NoError(t, err)
+	lines := bufio.NewScanner(response.Body)
+	require.True(t, lines.Scan(), lines.Err())
+	require.True(t, strings.HasPrefix(lines.Text(), "{"), lines.Text())
+	for range 2 {
+		require.True(t, lines.Scan(), lines.Err())
+		require.Empty(t, lines.Text())
+	}
 }

@@ -72,7 +72,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	}
 	s = s.conclude(ev.Outcome, ev.Err, now)
 	if ev.Outcome == Unknown { // it may have been sent: never send it twice
-		return s.park(because(WhyUnknownOutcome, ev.Err))
+		return s.park(inWordsOf(WhyUnknownOutcome, ev.Err))
 	}
 	return s.wait(r, now, now, u)
 }

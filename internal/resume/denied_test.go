@@ -70,5 +70,5 @@ func TestADeniedSessionIsRetriedOnAPersonsOrder(t *testing.T) {
 
 	w.resume().after(time.Second).end(Failed)
 	require.Equal(t, Parked, w.State, "there is no limit that could be waited out")
-	require.Equal(t, because(WhyRetryFailed, "exit status 1"), w.Reason)
+	require.Equal(t, inWordsOf(WhyRetryFailed, "exit status 1"), w.Reason)
 }

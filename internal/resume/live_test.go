@@ -70,7 +70,7 @@ func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 	w = newWalk().do(met, occupied)
 	w.now = w.NextAt
 	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: why, Then: TellUnreached, Owner: &Owner{PID: 7}})
-	require.Equal(t, because(WhyNotSent, why), w.Reason)
+	require.Equal(t, inWordsOf(WhyNotSent, why), w.Reason)
 	require.Equal(t, w.now.Add(recheck), w.NextAt)
 	require.False(t, w.do(Released{}).NextAt.After(w.now), "due at once when the process is gone")
 

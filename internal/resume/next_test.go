@@ -455,7 +455,7 @@ func TestEachResumeNeedsAWordOfItsOwn(t *testing.T) {
 	}
 	w := newWalk().do(stopped(noon))
 	require.Equal(t, Parked, w.State)
-	require.Equal(t, because(WhyUntried, "nobody has tried it"), w.Reason)
+	require.Equal(t, inWordsOf(WhyUntried, "nobody has tried it"), w.Reason)
 	w.after(time.Minute).do(Retry{})
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, w.now, w.NextAt)

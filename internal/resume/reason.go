@@ -15,8 +15,8 @@ type Reason struct {
 // Because returns a reason that has no fields.
 func Because(kind Why) Reason { return Reason{Kind: kind} }
 
-// because returns a reason in the words of another room.
-func because(kind Why, text string) Reason { return Reason{Kind: kind, Text: text} }
+// inWordsOf returns a reason in the words of another room.
+func inWordsOf(kind Why, text string) Reason { return Reason{Kind: kind, Text: text} }
 
 // stored returns a time as a reason has it: equal to itself when it is read from the disk.
 func stored(t time.Time) time.Time { return t.UTC().Round(0) }
@@ -111,14 +111,14 @@ func (ev NotSent) Reason() Reason {
 	case ev.Known.Kind != "":
 		return ev.Known
 	case ev.Then == ParkUnseen && ev.Shows != "":
-		return because(WhyProjectProgram, ev.Why)
+		return inWordsOf(WhyProjectProgram, ev.Why)
 	case ev.Then == ParkUnseen:
-		return because(WhyStartNotSeen, ev.Why)
+		return inWordsOf(WhyStartNotSeen, ev.Why)
 	case ev.Then == Park && ev.Owner != nil:
-		return because(WhyUnreachable, ev.Why)
+		return inWordsOf(WhyUnreachable, ev.Why)
 	case ev.Then == Park:
-		return because(WhyCannot, ev.Why)
+		return inWordsOf(WhyCannot, ev.Why)
 	default:
-		return because(WhyNotSent, ev.Why)
+		return inWordsOf(WhyNotSent, ev.Why)
 	}
 }

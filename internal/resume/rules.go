@@ -93,7 +93,7 @@ func (r Rules) Excludes(dir string) bool { return r.Excluded(dir) != Reason{} }
 func (r Rules) Excluded(dir string) Reason {
 	holds := func(parent string) bool { return within(dir, parent) }
 	if at := slices.IndexFunc(r.Exclude, holds); at >= 0 {
-		return because(WhyExcluded, r.Exclude[at])
+		return inWordsOf(WhyExcluded, r.Exclude[at])
 	}
 	if len(r.Include) > 0 && !slices.ContainsFunc(r.Include, holds) {
 		return Because(WhyNotIncluded)

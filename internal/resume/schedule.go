@@ -87,11 +87,11 @@ func (s Session) hopeless(r Rules, now time.Time) Reason {
 	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
 		return Reason{} // it waits only because a person asked
 	case s.Limit.Class == limit.None:
-		return because(WhyRetryFailed, s.Last().Err)
+		return inWordsOf(WhyRetryFailed, s.Last().Err)
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return Because(WhyNoWaitHelps)
 	case s.AtWord != "":
-		return because(WhyUntried, s.AtWord)
+		return inWordsOf(WhyUntried, s.AtWord)
 	case s.closedByUser(r):
 		return Because(WhyClosed)
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
@@ -131,7 +131,7 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	s.State, s.Reason = Waiting, Because(WhyTaskWaits)
 	at := Later(s.WaitFrom, s.Task.NotBefore)
 	if s.Task.After != "" {
-		s.Reason = because(WhyTaskAfter, s.Task.After)
+		s.Reason = inWordsOf(WhyTaskAfter, s.Task.After)
 	}
 	if !s.RetryAskedAt.IsZero() {
 		at, s.Reason = s.RetryAskedAt, Because(WhyAskedFor)

@@ -285,7 +285,7 @@ func (s Session) denied(ev Ended, now time.Time) Session {
 	}
 	s = s.withLast(func(last *Attempt) { last.Outcome, last.Err, last.EndedAt = Denied, ev.Err, now })
 	s.RetryAskedAt = time.Time{}
-	return s.park(because(WhyDenied, ev.Err))
+	return s.park(inWordsOf(WhyDenied, ev.Err))
 }
 
 func (s Session) rest(now time.Time, why Reason) Session {

@@ -38,11 +38,11 @@ func (s Session) Program() Program {
 // parkForWord parks a session until its user's word: about its start, in what it would continue, or about programs.
 func (s Session) parkForWord(why, programs string, offers Permission) Session {
 	if programs != "" {
-		s = s.park(because(WhyProjectProgram, why))
+		s = s.park(inWordsOf(WhyProjectProgram, why))
 		s.Needs, s.Shows = TrustNeeded, programs
 		return s
 	}
-	s = s.park(because(WhyStartNotSeen, why))
+	s = s.park(inWordsOf(WhyStartNotSeen, why))
 	s.Needs, s.Offered = StartUnseen, &offers
 	return s
 }
